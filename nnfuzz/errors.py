@@ -1,0 +1,5 @@
+"""The one exception a user is meant to read: what was expected, what came, and what to do, in one sentence."""
+
+
+class NnfuzzError(Exception):
+    """Shown as it is, without a traceback; the command line exits with code 2."""

@@ -1,0 +1,106 @@
+"""What travels through the loop: frozen records of equal-length tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+
+class Kind(IntEnum):
+    """What an oracle says of a row; 0 is nothing wrong. Names are what users and file names see."""
+
+    NOTHING = 0
+    MISCLASSIFIED = 1
+    CHANGED = 2
+    NOT_FINITE = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B inputs and where they came from. Every column has B rows.
+
+    A batch handed out by a corpus carries its own rows' ids in `parent`, so that whatever is made
+    from it with `child` already names the corpus row it was made from.
+    """
+
+    x: Tensor  # [B, ...] in the data's own type: uint8 [B,C,H,W] for images
+    label: Tensor  # [B] int64, -1 = unknown
+    seed: Tensor  # [B] int64, row of the original input in the user's data
+    parent: Tensor  # [B] int64, corpus id it was made from, -1 = it is a seed
+    notes: Mapping[str, Tensor] = field(default_factory=dict)  # name -> [B, ...]
+
+    def __post_init__(self) -> None:
+        rows = len(self.x)
+        columns = {"label": self.label, "seed": self.seed, "parent": self.parent, **self.notes}
+        for name, column in columns.items():
+            if len(column) != rows:
+                raise ValueError(f"column {name!r} has {len(column)} rows where x has {rows}")
+
+    @classmethod
+    def of_seeds(cls, x: Tensor, label: Tensor | None = None, **notes: Tensor) -> Batch:
+        """A batch of original inputs, numbered by row."""
+        rows = torch.arange(len(x))
+        label = torch.full_like(rows, -1) if label is None else label.long()
+        return cls(x, label, rows, torch.full_like(rows, -1), notes)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Tensor | slice) -> Batch:
+        notes = {name: column[rows] for name, column in self.notes.items()}
+        return Batch(self.x[rows], self.label[rows], self.seed[rows], self.parent[rows], notes)
+
+    def child(self, x: Tensor, **notes: Tensor) -> Batch:
+        """The same rows with new inputs; notes not given are inherited."""
+        return replace(self, x=x, notes={**self.notes, **notes})
+
+    @staticmethod
+    def cat(batches: Sequence[Batch]) -> Batch:
+        """All rows in order; the batches must carry the same notes."""
+        first = batches[0]
+        return Batch(
+            torch.cat([b.x for b in batches]),
+            torch.cat([b.label for b in batches]),
+            torch.cat([b.seed for b in batches]),
+            torch.cat([b.parent for b in batches]),
+            {name: torch.cat([b.notes[name] for b in batches]) for name in first.notes},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the models did with a batch."""
+
+    logits: Tensor  # [M,B,K]; row 0 is the model under test, or the old version of a pair
+    neurons: Tensor  # [B,N] spatial means of the probed channels, layer after layer
+    features: Mapping[str, Tensor] = field(default_factory=dict)  # whatever else a criterion asked for, [B,...]
+
+    def __getitem__(self, rows: Tensor | slice) -> Seen:
+        features = {name: column[rows] for name, column in self.features.items()}
+        return Seen(self.logits[:, rows], self.neurons[rows], features)
+
+    @property
+    def answer(self) -> Tensor:
+        """[B] the class that the model under test gives."""
+        return self.logits[0].argmax(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One turn of the loop. The coverage gain and the verdict have a row per child."""
+
+    parents: Batch
+    tried: Batch  # everything the mutator made
+    children: Batch  # the valid part of it, which is what was executed
+    seen: Seen
+    gain: Tensor  # [B] coverage units that this row was the first to hit
+    verdict: Tensor  # [B] a Kind
+    kept: Tensor  # ids the corpus gave to the children it took
