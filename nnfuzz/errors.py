@@ -1,4 +1,4 @@
-"""The one exception a user is meant to read: what was expected, what came, and what to do, in one sentence."""
+"""The one exception a user is meant to read: what was expected, what came, what to do, in one sentence."""
 
 
 class NnfuzzError(Exception):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nnfuzz.records import Batch, Kind, Step
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Generator
 
     from nnfuzz.roles import Corpus, Feedback, Keep, Mutator, Oracle, Schedule, Target, Validity
 
@@ -37,7 +37,7 @@ def fuzz(
 def admit(
     seeds: Batch, corpus: Corpus, target: Target, feedback: Feedback, oracle: Oracle, rows: int = 256
 ) -> Batch:
-    """Give the corpus the seeds the oracle has nothing against; return the others, each with its `verdict`."""
+    """Give the corpus the seeds the oracle has nothing against; return the others with their `verdict`."""
     aside = []
     for start in range(0, len(seeds), rows):
         batch = seeds[start : start + rows]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class Kind(IntEnum):
@@ -76,12 +77,25 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
+class Model:
+    """A network and how to feed it: pixels / 255, then (x - mean) / std per channel."""
+
+    net: nn.Module
+    name: str
+    mean: tuple[float, ...] = (0.0,)  # one value for all channels, or one each
+    std: tuple[float, ...] = (1.0,)
+    output: Literal["logits", "probabilities"] = "logits"
+    shape: tuple[int, int, int] | None = None  # (C, H, W) it takes, None = not known
+    classes: int | None = None  # how many it tells apart, None = not known
+
+
+@dataclass(frozen=True, eq=False)
 class Seen:
     """What the models did with a batch."""
 
     logits: Tensor  # [M,B,K]; row 0 is the model under test, or the old version of a pair
     neurons: Tensor  # [B,N] spatial means of the probed channels, layer after layer
-    features: Mapping[str, Tensor] = field(default_factory=dict)  # whatever else a criterion asked for, [B,...]
+    features: Mapping[str, Tensor] = field(default_factory=dict)  # what else was asked for, [B,...]
 
     def __getitem__(self, rows: Tensor | slice) -> Seen:
         features = {name: column[rows] for name, column in self.features.items()}
