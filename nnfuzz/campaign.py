@@ -1,0 +1,60 @@
+"""The parts of one run, put together by a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Generator
+
+from nnfuzz import loop
+from nnfuzz.records import Batch, Step
+from nnfuzz.roles import Corpus, Feedback, Keep, Mutator, Oracle, Schedule, Stateful, Target, Validity
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """Everything a run is made of. Its `repr` is its configuration, and is stored with the run."""
+
+    recipe: str
+    seeds: Batch = field(repr=False)
+    corpus: Corpus = field(repr=False)
+    schedule: Schedule
+    mutate: Mutator
+    valid: Validity
+    target: Target = field(repr=False)
+    feedback: Feedback
+    oracle: Oracle
+    keep: Keep
+    rng: Generator = field(repr=False)
+
+    def admit(self) -> Batch:
+        """Run the seeds; those already wrong come back, each with a note `verdict`, and are not mutated."""
+        return loop.admit(self.seeds, self.corpus, self.target, self.feedback, self.oracle)
+
+    def steps(self) -> Iterator[Step]:
+        return loop.fuzz(
+            self.corpus, self.schedule, self.mutate, self.valid, self.target,
+            self.feedback, self.oracle, self.keep, self.rng,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run stands, between two steps."""
+        states = {name: part.state_dict() for name, part in self._remembering().items()}
+        return {"parts": states, "rng": self.rng.get_state()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, part in self._remembering().items():
+            part.load_state_dict(state["parts"][name])
+        self.rng.set_state(state["rng"])
+
+    def _remembering(self) -> dict[str, Stateful]:
+        names = ("corpus", "schedule", "mutate", "valid", "feedback", "oracle")
+        parts = {name: getattr(self, name) for name in names}
+        return {name: part for name, part in parts.items() if isinstance(part, Stateful)}
+
+
+def seeded(seed: int) -> Generator:
+    """The one source of chance of a run."""
+    return Generator().manual_seed(seed)

@@ -1,0 +1,75 @@
+"""Counting what a run has done: a reader of steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from nnfuzz.records import Kind, Step
+
+
+def fingerprints(x: Tensor) -> Tensor:
+    """[B] int64: equal inputs have equal fingerprints, different ones differ but for one chance in 2^57.
+
+    A sum with fixed random odd weights, modulo 2^64: whole tensors at once, where hashing each image's
+    bytes would be a loop in Python.
+    """
+    flat = x.flatten(1).long()
+    weights = torch.randint(-(2**62), 2**62, (flat.shape[1],), generator=torch.Generator().manual_seed(0))
+    return (flat * (2 * weights + 1)).sum(1)
+
+
+@dataclass
+class Tally:
+    """Counters over all steps so far. `findings` counts inputs, `distinct` those with different pixels."""
+
+    tries: int = 0  # mutants made
+    executed: int = 0  # those that were a fair question, run on the model
+    findings: int = 0
+    first_finding_seconds: float | None = None
+    steps: int = 0
+    clock: Callable[[], float] = time.monotonic
+    kinds: dict[str, int] = field(default_factory=dict)
+    _distinct: set[int] = field(default_factory=set)
+    _seeds: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def seconds(self) -> float:
+        return self.clock() - self.started
+
+    @property
+    def distinct(self) -> int:
+        return len(self._distinct)
+
+    @property
+    def seeds_hit(self) -> int:
+        return len(self._seeds)
+
+    def read(self, step: Step) -> Tensor:
+        """Count a step; the rows of its children come back that are findings never seen before."""
+        self.steps += 1
+        self.tries += len(step.tried)
+        self.executed += len(step.children)
+        rows = step.verdict.nonzero().flatten()
+        if not len(rows):
+            return rows
+        self.findings += len(rows)
+        if self.first_finding_seconds is None:
+            self.first_finding_seconds = self.seconds
+        self._seeds.update(step.children.seed[rows].tolist())
+        new = []
+        for row, key in zip(rows.tolist(), fingerprints(step.children.x[rows]).tolist(), strict=True):
+            if key not in self._distinct:
+                self._distinct.add(key)
+                new.append(row)
+        for kind in step.verdict[new].tolist():
+            label = Kind(kind).label
+            self.kinds[label] = self.kinds.get(label, 0) + 1
+        return torch.tensor(new, dtype=torch.int64)

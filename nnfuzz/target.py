@@ -1,0 +1,163 @@
+"""The models under test: the only place that knows devices, dtypes, normalisation and batch sizes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.probe import Layer, Probe, discover
+from nnfuzz.records import Model, Seen
+
+ACTIVATIONS_AT_ONCE = {"cpu": 2**22}  # what keeps a forward pass in the caches; elsewhere memory is the limit
+ACTIVATIONS_ELSEWHERE = 2**28
+
+
+class Target:
+    """`target(x) -> Seen` for one model or several; the first is the one whose neurons are read.
+
+    Networks are put in evaluation mode for as long as the target is open and leave in the mode they came
+    in. One that has to move to another device or dtype is copied, never changed.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Model] | Model,
+        example: Tensor,
+        *,
+        device: str | torch.device = "cpu",
+        dtype: torch.dtype = torch.float32,
+        batch_size: int | None = None,
+        every_layer: bool = False,
+        only: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        probabilities: bool = True,
+        features: Sequence[str] = (),
+    ) -> None:
+        self.models = (models,) if isinstance(models, Model) else tuple(models)
+        self.device, self.dtype = torch.device(device), dtype
+        self._nets = [self._place(model.net) for model in self.models]
+        self._modes = [(m, m.training) for net in self._nets for m in net.modules()]
+        for net in self._nets:
+            net.eval()
+        self._closed = False
+        self._affine = [self._normalisation(model) for model in self.models]
+        first = self.models[0]
+        with _blaming(first):
+            layers = discover(self._nets[0], self._feed(example[:1], 0), every_layer, only, exclude)
+        self._probe = Probe(self._nets[0], layers, features)
+        self.classes = self._classes(example[:1])
+        # Keras counts the softmax as a layer of its own, and so do the papers' 52 / 148 / 268 neurons.
+        self._softmax = probabilities and first.output == "logits" and not only
+        self.layers = (*layers, Layer("softmax", self.classes, self.classes)) if self._softmax else tuple(layers)
+        self.neurons = sum(layer.neurons for layer in self.layers)
+        self.activations = max(1, sum(layer.elements for layer in self.layers))
+        room = ACTIVATIONS_AT_ONCE.get(self.device.type, ACTIVATIONS_ELSEWHERE)
+        self.batch_size = batch_size or max(1, min(512, room // self.activations))
+
+    def _place(self, net: nn.Module) -> nn.Module:
+        at_home = all(
+            p.device == self.device and (p.dtype == self.dtype or not p.is_floating_point())
+            for p in net.parameters()
+        )
+        return net if at_home else copy.deepcopy(net).to(self.device, self.dtype)
+
+    def _normalisation(self, model: Model) -> tuple[Tensor, Tensor] | None:
+        mean, std = (torch.tensor(v, device=self.device, dtype=self.dtype) for v in (model.mean, model.std))
+        if not mean.any() and bool((std == 1).all()):
+            return None
+        return mean[:, None, None], std[:, None, None]
+
+    def _feed(self, x: Tensor, index: int) -> Tensor:
+        """What the network reads: pixels / 255, normalised."""
+        fed = x.to(self.device, self.dtype) / 255
+        if affine := self._affine[index]:
+            fed = fed.sub_(affine[0]).div_(affine[1]) if not fed.requires_grad else (fed - affine[0]) / affine[1]
+        return fed
+
+    def _logits(self, x: Tensor, index: int) -> Tensor:
+        model = self.models[index]
+        with _blaming(model):
+            out = self._nets[index](self._feed(x, index))
+        if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != len(x):
+            came = f"a tensor of shape {tuple(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
+            raise NnfuzzError(
+                f"expected model {model.name} to return one row of class scores per image, and it returned {came};"
+                " wrap it in a module that returns its logits"
+            )
+        return out if model.output == "logits" else out.clamp_min(torch.finfo(out.dtype).tiny).log()
+
+    def _classes(self, x: Tensor) -> int:
+        with torch.no_grad():
+            counts = [self._logits(x, i).shape[1] for i in range(len(self.models))]
+        if len(set(counts)) > 1:
+            raise NnfuzzError(f"the models tell {', '.join(map(str, counts))} classes apart; they must agree")
+        return counts[0]
+
+    def _execute(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        with self._probe:
+            logits = [self._logits(x, 0)]
+        means, scaled = self._probe.heard()
+        logits += [self._logits(x, i) for i in range(1, len(self.models))]
+        if self._softmax:
+            p = logits[0].softmax(1)
+            means.append(p)
+            if scaled:
+                low, high = p.amin(1, keepdim=True), p.amax(1, keepdim=True)
+                scaled.append((p - low) / (high - low).clamp_min(torch.finfo(p.dtype).tiny))
+        return torch.stack(logits), torch.cat(means, 1), torch.cat(scaled, 1) if scaled else None
+
+    def __call__(self, x: Tensor, grad: bool = False) -> Seen:
+        """Run every model on [B, ...] inputs; with `grad`, what comes back can be differentiated."""
+        with torch.set_grad_enabled(grad):
+            chunks: list[tuple[Tensor, Tensor, Tensor | None]] = []
+            start = 0
+            while start < len(x) or not chunks:
+                try:
+                    chunks.append(self._execute(x[start : start + self.batch_size]))
+                except Exception as error:
+                    if not is_out_of_memory(error) or self.batch_size == 1:
+                        raise
+                    self.batch_size //= 2  # remembered: the next call does not run into the wall again
+                    continue
+                start += len(chunks[-1][1])
+                if not len(x):
+                    break
+            logits, means, scaled = zip(*chunks, strict=True)
+            features = {} if scaled[0] is None else {"scaled": torch.cat(scaled)}
+            return Seen(torch.cat(logits, 1).cpu(), torch.cat(means), features)
+
+    def close(self) -> None:
+        """Take the hooks off and put every module back in its mode."""
+        if not self._closed:
+            self._closed = True
+            self._probe.close()
+            for module, training in self._modes:
+                module.training = training
+
+    def __enter__(self) -> Target:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def _blaming(model: Model) -> Iterator[None]:
+    """Whatever a network raises is said in one sentence that names it; running out of memory stays what it is."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, NnfuzzError) or is_out_of_memory(error):
+            raise
+        line = (str(error).strip() or "no message").splitlines()[0]
+        raise NnfuzzError(f"model {model.name} raised {type(error).__name__} on its input: {line}") from error
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """CUDA has a class of its own for it; the CPU allocator only a message."""
+    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

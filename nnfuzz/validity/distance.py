@@ -1,0 +1,48 @@
+"""Rules on how far, in pixels, a child may be from the image it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nnfuzz.records import Batch
+from nnfuzz.roles import Validity
+
+
+@dataclass(frozen=True)
+class L0Linf:
+    """DeepHunter's Equation 1, against the note `reference`: few entries may change a lot, or all a little.
+
+    Differences are signed: the original subtracts unsigned bytes, so brightening by 1 counts as 255 there.
+    alpha and beta are the values of the authors' code; the paper prints none.
+    """
+
+    alpha: float = 0.02
+    beta: float = 0.20
+
+    def __call__(self, children: Batch, parents: Batch) -> Tensor:
+        x, reference = children.x.flatten(1), children.notes["reference"].flatten(1)
+        apart = torch.maximum(x, reference) - torch.minimum(x, reference)  # |x - reference| without leaving bytes
+        little = apart.amax(1) < self.beta * 255 if len(x) else torch.zeros(0, dtype=torch.bool)
+        few = (apart != 0).sum(1) < self.alpha * x.shape[1]
+        return few | little
+
+
+@dataclass(frozen=True)
+class Differs:
+    """isChanged of Algorithm 1: the child is not its parent over again."""
+
+    def __call__(self, children: Batch, parents: Batch) -> Tensor:
+        return (children.x != parents.x).flatten(1).any(1)
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Every rule holds."""
+
+    rules: tuple[Validity, ...]
+
+    def __call__(self, children: Batch, parents: Batch) -> Tensor:
+        return torch.stack([rule(children, parents) for rule in self.rules]).all(0)

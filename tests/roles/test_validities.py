@@ -1,0 +1,51 @@
+"""Every validity: one bool a row, no row depends on another; and Equation 1 against its definition."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nnfuzz.records import Batch
+from nnfuzz.roles import Validity
+from nnfuzz.validity import AllOf, Differs, L0Linf
+from tests.conftest import generator
+
+VALIDITIES = {"L0Linf": L0Linf(), "Differs": Differs(), "AllOf": AllOf((L0Linf(), Differs()))}
+
+
+def family(rows: int) -> tuple[Batch, Batch]:
+    rng = generator(0)
+    x = torch.randint(0, 256, (rows, 3, 6, 6), dtype=torch.uint8, generator=rng)
+    parents = Batch.of_seeds(x, reference=x)
+    delta = torch.randint(-60, 60, x.shape, generator=rng) * (torch.rand(x.shape, generator=rng) < 0.03)
+    delta[: rows // 2] = torch.randint(-50, 51, x[: rows // 2].shape, generator=rng)
+    delta[0] = 0
+    return parents.child((x.int() + delta).clamp(0, 255).to(torch.uint8)), parents
+
+
+@pytest.mark.parametrize("valid", VALIDITIES.values(), ids=VALIDITIES)
+def test_one_bool_a_row_whoever_the_neighbours_are(valid: Validity) -> None:
+    children, parents = family(60)
+    together = valid(children, parents)
+    assert together.dtype == torch.bool
+    alone = torch.cat([valid(children[i : i + 1], parents[i : i + 1]) for i in range(60)])
+    assert (together == alone).all()
+    assert 0 < together.sum() < 60
+    assert valid(children[:0], parents[:0]).shape == (0,)
+
+
+def test_equation_1() -> None:
+    children, parents = family(200)
+    got = L0Linf(alpha=0.02, beta=0.2)(children, parents)
+    for row in range(200):
+        apart = (children.x[row].int() - parents.x[row].int()).abs().flatten()
+        few = (apart > 0).sum() < 0.02 * 108
+        assert got[row] == (apart.max() <= 255 if few else apart.max() < 0.2 * 255)
+
+
+@pytest.mark.parametrize("by", [50, -50])
+def test_differences_are_signed(by: int) -> None:
+    x = torch.full((1, 1, 8, 8), 100, dtype=torch.uint8)
+    parents = Batch.of_seeds(x, reference=x)
+    children = parents.child((x.int() + by).to(torch.uint8))
+    assert L0Linf()(children, parents).item(), "50 < 0.2 * 255, brighter as well as darker"

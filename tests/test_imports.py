@@ -1,0 +1,47 @@
+"""Imports run one way: records <- roles <- parts <- recipes <- experiments <- cli."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import nnfuzz
+
+ROOT = pathlib.Path(nnfuzz.__file__).parent
+FLOORS = {  # a module may import from floors below its own, and from its own package
+    "errors": 0, "records": 1, "roles": 2,
+    "probe": 3, "loop": 3, "corpus": 3, "oracles": 3, "feedback": 3, "schedules": 3, "budget": 3, "tally": 3,
+    "mutators": 3, "validity": 3, "coverage": 3, "data": 3, "models": 3,
+    "target": 4, "campaign": 4, "store": 4, "preflight": 5,
+    "recipes": 5, "experiments": 7, "session": 6, "cli": 8,
+}  # fmt: skip
+
+
+def imports(path: pathlib.Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nnfuzz"):
+            parts = (node.module or "").split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("nnfuzz.")}
+    return found - {"__version__"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_only_from_below(path: pathlib.Path) -> None:
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if room in ("__init__", "__main__"):
+        return
+    assert room in FLOORS, f"say in FLOORS where {room} stands"
+    wrong = {name for name in imports(path) if name != room and FLOORS[name] >= FLOORS[room]}
+    assert not wrong, f"{room} must not import {wrong}"
+
+
+def test_the_command_line_starts_without_torch() -> None:
+    code = "import nnfuzz.cli, sys; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
