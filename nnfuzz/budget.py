@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from nnfuzz.records import Step
 
@@ -25,3 +29,33 @@ def tries(steps: Iterable[Step], limit: int) -> Iterator[Step]:
         yield step
         if made >= limit:
             return
+
+
+def until(steps: Iterable[Step], stopped: Callable[[], bool]) -> Iterator[Step]:
+    """Stop after the step during which somebody asked to."""
+    for step in steps:
+        yield step
+        if stopped():
+            return
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Inside, a first Ctrl-C or SIGTERM only sets a flag that a run looks at between two steps, so that no step is
+    half counted; a second one interrupts at once. Signals belong to the main thread: elsewhere nothing happens."""
+    asked: list[int] = []
+
+    def ask(number: int, _frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

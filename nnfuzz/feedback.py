@@ -1,4 +1,4 @@
-"""Feedbacks that are not a cover, and what to keep."""
+"""Several feedbacks at once, and what a corpus keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nnfuzz.records import Batch, Kind, Seen
-from nnfuzz.roles import Feedback, Stateful
+from nnfuzz.roles import Feedback, Keep, Stateful
 
 
 class Together:
@@ -30,11 +30,6 @@ class Together:
                 feedback.load_state_dict(state[str(i)])
 
 
-def blind(children: Batch, seen: Seen) -> Tensor:
-    """Nothing is ever new: the random search that a guided one has to beat."""
-    return torch.zeros(len(children), dtype=torch.int64)
-
-
 def new_rows(gain: Tensor, verdict: Tensor) -> Tensor:
     """Keep what the oracle has nothing against and what hit something new (DeepHunter sec. 3.4)."""
     return (gain > 0) & (verdict == Kind.NOTHING)
@@ -44,3 +39,11 @@ def new_batches(gain: Tensor, verdict: Tensor) -> Tensor:
     """Keep all unfailing rows when the batch as a whole hit something new (DeepHunter Algorithm 1, 15-16)."""
     fine = verdict == Kind.NOTHING
     return fine & (gain[fine] > 0).any()
+
+
+def nothing(gain: Tensor, verdict: Tensor) -> Tensor:
+    """Keep nothing: the corpus stays the seeds."""
+    return torch.zeros_like(gain, dtype=torch.bool)
+
+
+KEEPS: dict[str, Keep] = {"rows": new_rows, "batches": new_batches, "nothing": nothing}

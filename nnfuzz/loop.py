@@ -34,9 +34,7 @@ def fuzz(
         yield step
 
 
-def admit(
-    seeds: Batch, corpus: Corpus, target: Target, feedback: Feedback, oracle: Oracle, rows: int = 256
-) -> Batch:
+def admit(seeds: Batch, corpus: Corpus, target: Target, feedback: Feedback, oracle: Oracle, rows: int = 256) -> Batch:
     """Give the corpus the seeds the oracle has nothing against; return the others with their `verdict`."""
     aside = []
     for start in range(0, len(seeds), rows):

@@ -129,9 +129,7 @@ class Probabilistic(Uniform):
     from `first` by 1/gamma each time it is fuzzed, down to `p_min` (the code lets it fall to .2, below its own
     minimum of .3; here the minimum holds)."""
 
-    def __init__(
-        self, rows: int, energy: int = 20, first: float = 0.8, gamma: float = 5.0, p_min: float = 0.3
-    ) -> None:
+    def __init__(self, rows: int, energy: int = 20, first: float = 0.8, gamma: float = 5.0, p_min: float = 0.3) -> None:
         super().__init__(rows, energy)
         self.first, self.gamma, self.p_min = first, gamma, p_min
         self._times = torch.zeros(0, dtype=torch.int64)
@@ -159,3 +157,6 @@ class Probabilistic(Uniform):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._times, self._next = state["times"].clone(), int(state["next"])
+
+
+SEED_LEVEL: dict[str, type[Uniform]] = {"uniform": Uniform, "recent": Recent, "probabilistic": Probabilistic}

@@ -61,8 +61,7 @@ class Target:
 
     def _place(self, net: nn.Module) -> nn.Module:
         at_home = all(
-            p.device == self.device and (p.dtype == self.dtype or not p.is_floating_point())
-            for p in net.parameters()
+            p.device == self.device and (p.dtype == self.dtype or not p.is_floating_point()) for p in net.parameters()
         )
         return net if at_home else copy.deepcopy(net).to(self.device, self.dtype)
 

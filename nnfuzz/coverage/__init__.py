@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nnfuzz.coverage.cover import Cover
 from nnfuzz.coverage.criteria import BKNC, KMNC, NBC, NC, SNAC, TKNC
@@ -15,7 +15,7 @@ PROFILED = ("kmnc", "nbc", "snac")  # need the ranges seen on the training set
 __all__ = ["BKNC", "KMNC", "NAMES", "NBC", "NC", "PROFILED", "SNAC", "TKNC", "Cover", "Ranges", "criterion"]
 
 
-def criterion(name: str, layers: Sequence[int], ranges: Ranges | None) -> Criterion:
+def criterion(name: str, layers: Sequence[int], ranges: Ranges | None, sigma: float = 0.0) -> Criterion:
     """One of NAMES with the defaults of DeepHunter's code (or `nc-raw`, neuron coverage without scaling)."""
     if name == "nc":
         return NC(sum(layers))
@@ -27,5 +27,4 @@ def criterion(name: str, layers: Sequence[int], ranges: Ranges | None) -> Criter
         return BKNC(layers)
     if ranges is None:
         raise ValueError(f"{name} needs a profile")
-    profiled: dict[str, Callable[[Ranges], Criterion]] = {"kmnc": KMNC, "nbc": NBC, "snac": SNAC}
-    return profiled[name](ranges)
+    return KMNC(ranges) if name == "kmnc" else {"nbc": NBC, "snac": SNAC}[name](ranges, sigma)

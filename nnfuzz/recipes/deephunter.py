@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import torch
-
 from nnfuzz.campaign import Campaign, seeded
 from nnfuzz.corpus import Pool
-from nnfuzz.feedback import new_rows
+from nnfuzz.feedback import KEEPS
 from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, Metamorphic, Operator
-from nnfuzz.oracles import FirstOf, misclassified, not_finite
 from nnfuzz.records import Batch
-from nnfuzz.roles import Feedback, Keep, Oracle, Schedule, Target
-from nnfuzz.schedules import BatchPool
+from nnfuzz.roles import Feedback, Oracle, Schedule, Target
+from nnfuzz.schedules import SEED_LEVEL, BatchPool
 from nnfuzz.validity import Differs, L0Linf
 
 
@@ -19,41 +16,37 @@ def deephunter(
     seeds: Batch,
     target: Target,
     feedback: Feedback,
+    oracle: Oracle,
     *,
-    oracle: Oracle = FirstOf((not_finite, misclassified)),  # noqa: B008 — frozen
-    affine: tuple[Operator, ...] = DEEPHUNTER_AFFINE,
-    pixel: tuple[Operator, ...] = DEEPHUNTER_PIXEL,
+    rows: int = 512,
+    rng: int = 0,
+    select: str = "pool",
+    keep: str = "rows",
     alpha: float = 0.02,
     beta: float = 0.20,
     try_num: int = 50,
-    schedule: Schedule | None = None,
-    keep: Keep = new_rows,
-    rows: int = 512,
-    rng: int = 0,
+    power: int = 64,
+    batch: int = 100,
+    gamma: float = 5.0,
+    p_min: float = 0.01,
+    affine: tuple[Operator, ...] = DEEPHUNTER_AFFINE,
+    pixel: tuple[Operator, ...] = DEEPHUNTER_PIXEL,
 ) -> Campaign:
-    """Algorithm 1 with Algorithm 2 as its mutator. `rows` mutants a turn; a schedule given brings its own."""
-    batch = tracked(seeds)
-    size = batch.x[:1].numel()
-    power = min(64, rows)
+    """Algorithm 1, with Algorithm 2 as its mutator; `rows` mutants a turn, `power` (the paper's K) a batch.
+
+    `select` is the batch pool of sections 3.3 and 3.5, or a choice of single seeds: uniform, recent,
+    probabilistic. `keep` is rows (section 3.4: what hits nothing new is discarded) or batches (Algorithm 1:
+    all of B' when any of it does).
+    """
+    mutate = Metamorphic(affine, pixel, satisfied=L0Linf(alpha, beta), tries=try_num)
+    power = min(power, rows)
+    schedule: Schedule
+    if select == "pool":
+        potential = beta * 255 * seeds.x[:1].numel()  # section 3.3
+        schedule = BatchPool(potential, batch, power, picks=rows // power, gamma=gamma, p_min=p_min)
+    else:
+        schedule = SEED_LEVEL[select](rows)
     return Campaign(
-        recipe="deephunter",
-        seeds=batch,
-        corpus=Pool(),
-        schedule=schedule or BatchPool(potential=beta * 255 * size, power=power, picks=max(1, rows // power)),
-        mutate=Metamorphic(affine, pixel, satisfied=L0Linf(alpha, beta), tries=try_num),
-        valid=Differs(),
-        target=target,
-        feedback=feedback,
-        oracle=oracle,
-        keep=keep,
-        rng=seeded(rng),
-    )
-
-
-def tracked(seeds: Batch) -> Batch:
-    """Seeds with what Algorithm 2 carries along: the reference image, whether it has moved, what was spent."""
-    nothing = torch.zeros(len(seeds), dtype=torch.int64)
-    return seeds.child(
-        seeds.x, reference=seeds.x, moved=nothing.bool(), spent=nothing, op=nothing - 1,
-        param=torch.zeros(len(seeds), 1, dtype=torch.float64),
+        recipe="deephunter", seeds=mutate.start(seeds), corpus=Pool(), schedule=schedule, mutate=mutate,
+        valid=Differs(), target=target, feedback=feedback, oracle=oracle, keep=KEEPS[keep], rng=seeded(rng),
     )  # fmt: skip

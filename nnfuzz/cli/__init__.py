@@ -1,0 +1,35 @@
+"""The command line. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from nnfuzz.cli.cover import cover
+from nnfuzz.cli.demo import demo
+from nnfuzz.cli.hunt import hunt
+from nnfuzz.cli.paper import paper
+from nnfuzz.cli.train import train
+from nnfuzz.errors import NnfuzzError
+
+app = typer.Typer(
+    name="nnfuzz", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds.",
+)  # fmt: skip
+for command in (hunt, cover, train, demo, paper):
+    app.command()(command)
+
+CONFIGURATION_ERROR, STOPPED_EARLY = 2, 3
+
+
+def main() -> None:
+    """Whatever a user can mend is one sentence and exit code 2."""
+    try:
+        app()
+    except NnfuzzError as error:
+        print(f"nnfuzz: {error}", file=sys.stderr)
+        sys.exit(CONFIGURATION_ERROR)
+    except KeyboardInterrupt:
+        print("nnfuzz: interrupted", file=sys.stderr)
+        sys.exit(STOPPED_EARLY)

@@ -1,0 +1,91 @@
+"""What a user sees while something runs: a live table on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+QUIET = 5.0  # seconds between two plain lines
+
+
+def in_words(now: Mapping[str, Any]) -> dict[str, str]:
+    """A snapshot as a user reads it."""
+    known = ("seconds", "tries", "executed", "tries_per_second", "findings", "distinct_findings", "seeds_hit", "corpus")
+    cover = "  ".join(f"{name} {value:.1%}" for name, value in now.items() if name not in known)
+    return {
+        "time": f"{now['seconds']:.0f} s",
+        "tries": f"{now['tries']:,}",
+        "tries/s": f"{now['tries_per_second']:,.0f}",
+        "coverage": cover,
+        "findings": f"{now['distinct_findings']:,} on {now['seeds_hit']:,} seeds",
+        "corpus": f"{now['corpus']:,}",
+    }
+
+
+class Display:
+    """A Watch for people. With `--json` everything but the result goes to standard error."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.console = Console(stderr=as_json, highlight=False)
+        self._live: Live | None = None
+        self._spoke = -QUIET
+
+    def __enter__(self) -> Display:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.still()
+
+    def title(self, text: str) -> None:
+        self.console.print(text, style="bold")
+
+    def say(self, name: str, text: str) -> None:
+        style = "yellow" if name == "warning" else None
+        self.console.print(f"  {name:<15} {text}", style=style, markup=False, soft_wrap=True)
+
+    def tick(self, now: Mapping[str, Any]) -> None:
+        words = in_words(now)
+        if not self.console.is_terminal:
+            if now["seconds"] - self._spoke >= QUIET:
+                self._spoke = now["seconds"]
+                self.console.print("  " + "  ".join(f"{k} {v}" for k, v in words.items()), markup=False, soft_wrap=True)
+            return
+        if self._live is None:
+            self._live = Live(console=self.console, auto_refresh=False)
+            self._live.start()
+        table = Table(*words, box=None, padding=(0, 2))
+        table.add_row(*words.values())
+        self._live.update(table, refresh=True)
+
+    def still(self) -> None:
+        """Leave the last state on the screen and stop drawing."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """The one JSON object, if it was asked for."""
+        if self.as_json:
+            json.dump(result, sys.stdout, default=str)
+            sys.stdout.write("\n")
+
+
+def summary(display: Display, result: Mapping[str, Any]) -> None:
+    """A hunt's result in a few lines."""
+    r = result
+    display.title("result" if r["ended"] != "interrupted" else "result (interrupted)")
+    display.say("search", f"{r['seconds']:.1f} s after {r['setup_seconds']:.1f} s of set-up, {r['tries']:,} mutants"
+                          f" ({r['tries_per_second']:,.0f}/s)")  # fmt: skip
+    for name, c in r["coverage"].items():
+        display.say(f"coverage {name}", f"{c['before']:.2%} with the seeds, {c['after']:.2%} after")
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in r["kinds"].items()) or "nothing found"
+    display.say("findings", f"{kinds}; {r['seeds_hit']:,} of {r['seeds'] - r['seeds_set_aside']:,} seeds")
+    if r["run"]:
+        display.say("run", f"{r['run']} (findings.png, findings.csv, findings/, stats.csv)")

@@ -1,0 +1,69 @@
+"""A handful of findings to look at, as different from each other as they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from nnfuzz.picture import sheet
+from nnfuzz.records import Step
+
+MOST = 512  # kept in memory: one for each (seed, answer), the first ones
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Shown:
+    x: Tensor
+    seed: int
+    label: int
+    answer: int
+    confidence: float
+
+
+class Gallery:
+    """Reads findings as they come and remembers one of each (seed, answer)."""
+
+    def __init__(self, originals: Tensor) -> None:
+        self._originals = originals
+        self._shown: dict[tuple[int, int], Shown] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._shown)
+
+    def add(self, step: Step, rows: Tensor) -> None:
+        if self.count >= MOST or not len(rows):
+            return
+        found = step.children[rows]
+        confidence, answer = step.seen.logits[0, rows].softmax(1).max(1)
+        keys = zip(found.seed.tolist(), answer.tolist(), strict=True)
+        for i, key in enumerate(keys):
+            if key not in self._shown:
+                sure = confidence[i].item()
+                self._shown[key] = Shown(found.x[i], key[0], int(found.label[i]), key[1], sure)
+
+    def first(self, images: Sequence[str]) -> str:
+        """The first finding in words."""
+        shown = next(iter(self._shown.values()))
+        said = f"seed {shown.seed}, labelled {shown.label}, is answered {shown.answer} ({shown.confidence:.0%} sure)"
+        return f"{said}, {images[0]}" if images else said
+
+    def save(self, path: Path, classes: Sequence[str]) -> None:
+        """A picture of some of them, spread over all that are held."""
+        held = list(self._shown.values())
+        if not held:
+            return
+        some = [held[i * len(held) // min(SHOWN, len(held))] for i in range(min(SHOWN, len(held)))]
+
+        def name(label: int) -> str:
+            return classes[label] if 0 <= label < len(classes) else str(label)
+
+        rows = [
+            (self._originals[s.seed], s.x, f"seed: {name(s.label)}", f"now: {name(s.answer)} {s.confidence:.0%}")
+            for s in some
+        ]
+        sheet(rows).save(path)

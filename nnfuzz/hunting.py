@@ -1,0 +1,229 @@
+"""One hunt from start to end: open, look, profile, admit, fuzz, and the numbers that come out."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+import nnfuzz
+from nnfuzz import budget, data
+from nnfuzz.campaign import Campaign, seeded
+from nnfuzz.coverage import Cover
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.feedback import Together
+from nnfuzz.gallery import Gallery
+from nnfuzz.opening import Settings, Subject, covers, open_subject, training_set
+from nnfuzz.oracles import FirstOf, changed, misclassified, not_finite
+from nnfuzz.recipes import RECIPES
+from nnfuzz.records import Batch, Step
+from nnfuzz.roles import Oracle
+from nnfuzz.store import RunFolder
+from nnfuzz.tally import Tally
+
+ORACLES: dict[str, Oracle] = {
+    "misclassified": FirstOf((not_finite, misclassified)),
+    "changed": FirstOf((not_finite, changed)),
+}
+TURN = 2**24  # activations that one turn of the loop costs: about a third of a second on two cores
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What was asked for; stored with the run."""
+
+    model: str
+    data: str
+    recipe: str = "deephunter"
+    criteria: tuple[str, ...] = ("kmnc",)
+    oracle: str = "auto"
+    seconds: float | None = None
+    tries: int | None = None
+    seeds: int = 1000
+    seed: int = 0
+    profile: str | None = None
+    out: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the recipe
+    settings: Settings = field(default_factory=Settings)
+
+
+class Watch(Protocol):
+    """Who looks on while a hunt runs."""
+
+    def say(self, name: str, text: str) -> None: ...
+    def tick(self, snapshot: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A campaign whose seeds are admitted, and what measures it."""
+
+    campaign: Campaign
+    covers: Sequence[Cover]
+    before: Sequence[float]
+    aside: Batch
+
+
+def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch:
+    """`count` inputs picked at random, each under its own row number in the data."""
+    rows = torch.randperm(len(x), generator=seeded(seed))[:count].sort().values
+    every = Batch.of_seeds(x[rows], label[rows])
+    return Batch(every.x, every.label, rows, every.parent)
+
+
+def prepare(
+    subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
+    seed: int = 0, parameters: Mapping[str, Any] | None = None,
+) -> Prepared:  # fmt: skip
+    """The recipe's campaign on an opened subject, with its seeds admitted."""
+    if oracle == "auto":
+        oracle = "misclassified" if (seeds.label >= 0).all() else "changed"
+    for kind, name, known in (("recipe", recipe, RECIPES), ("oracle", oracle, ORACLES)):
+        if name not in known:
+            raise NnfuzzError(f"expected a {kind} among {', '.join(known)}, and came {name!r}")
+    make = RECIPES[recipe]
+    rows = max(16, min(1024, TURN // subject.target.activations))
+    parameters = _fitting(make, recipe, {"rows": rows, "rng": seed, **(parameters or {})})
+    feedback = covers[0] if len(covers) == 1 else Together(covers)
+    campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
+    aside = campaign.admit()
+    if not len(campaign.corpus):
+        raise NnfuzzError(
+            f"none of {len(seeds)} seeds is answered right, so there is nothing to start from; check --mean/--std and"
+            " the order of the classes, or use --oracle changed"
+        )
+    return Prepared(campaign, covers, [cover.coverage for cover in covers], aside)
+
+
+def _fitting(make: Callable[..., Campaign], recipe: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters in the types of the recipe's defaults; one it does not have is refused with those it has."""
+    known = {n: p.default for n, p in inspect.signature(make).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    simple = {name: default for name, default in known.items() if isinstance(default, int | float | str)}
+    fitting = {}
+    for name, value in given.items():
+        try:
+            fitting[name] = type(simple[name])(value)
+        except (KeyError, ValueError):
+            listed = ", ".join(f"{n}={d}" for n, d in simple.items())
+            raise NnfuzzError(f"expected a parameter of {recipe} ({listed}), and came {name}={value}") from None
+    return fitting
+
+
+def limited(steps: Iterator[Step], seconds: float | None, tries: int | None) -> Iterator[Step]:
+    """The steps until a limit is reached."""
+    if seconds is not None:
+        steps = budget.seconds(steps, seconds)
+    return steps if tries is None else budget.tries(steps, tries)
+
+
+def hunt(ask: Hunt, watch: Watch) -> dict[str, Any]:
+    """Run it; whatever ends it, what was found until then is in the folder and in the result."""
+    started = time.monotonic()
+    subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria)
+    with subject.target:
+        for line in subject.preflight.lines():
+            watch.say(*line)
+        train = data.load(ask.profile, size=ask.settings.resize) if ask.profile else None
+        train = train or training_set(ask.data, ask.settings)
+        held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
+        seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
+        prey = prepare(subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters)
+        watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
+        folder = RunFolder(Path(ask.out), _operators(prey.campaign)) if ask.out else None
+        setup = time.monotonic() - started
+        if folder:
+            folder.describe({"asked": asdict(ask), **_origin(subject, prey), "setup_seconds": round(setup, 2)})
+        tally, ended = Tally(), "error"
+        gallery = Gallery(subject.images.x)
+        try:
+            with budget.interruptible() as stopped:
+                ended = _turn(ask, prey, tally, gallery, folder, watch, stopped)
+        finally:
+            result = _result(prey, tally, ask, setup, ended)
+            if folder:
+                folder.summarise(result)
+                gallery.save(folder.path / "findings.png", subject.images.classes)
+                folder.close()
+    return result
+
+
+def _turn(
+    ask: Hunt, prey: Prepared, tally: Tally, gallery: Gallery, folder: RunFolder | None, watch: Watch,
+    stopped: Callable[[], bool],
+) -> str:  # fmt: skip
+    """Read the steps until they end; say why they did."""
+    ticked = 0.0
+    for step in budget.until(limited(prey.campaign.steps(), ask.seconds, ask.tries), stopped):
+        new = tally.read(step)
+        first = bool(len(new)) and not gallery.count
+        gallery.add(step, new)
+        images = folder.add(step, new) if folder else []
+        if first:
+            watch.say("first finding", f"after {tally.first_finding_seconds:.1f} s: {gallery.first(images)}")
+        if tally.seconds - ticked >= 1:
+            ticked = tally.seconds
+            now = snapshot(prey, tally)
+            watch.tick(now)
+            if folder:
+                folder.tick(now)
+    if stopped():
+        return "interrupted"
+    return "tries" if ask.tries is not None and tally.tries >= ask.tries else "time"
+
+
+def snapshot(prey: Prepared, tally: Tally) -> dict[str, Any]:
+    """Where a run stands, in plain numbers."""
+    return {
+        "seconds": round(tally.seconds, 2),
+        "tries": tally.tries,
+        "executed": tally.executed,
+        "tries_per_second": round(tally.tries / max(tally.seconds, 1e-9), 1),
+        "findings": tally.findings,
+        "distinct_findings": tally.distinct,
+        "seeds_hit": tally.seeds_hit,
+        "corpus": len(prey.campaign.corpus),
+        **{cover.criterion.name: round(cover.coverage, 6) for cover in prey.covers},
+    }
+
+
+def _result(prey: Prepared, tally: Tally, ask: Hunt, setup: float, ended: str) -> dict[str, Any]:
+    names = {cover.criterion.name for cover in prey.covers}
+    first = tally.first_finding_seconds
+    return {
+        **{name: value for name, value in snapshot(prey, tally).items() if name not in names},
+        "coverage": {
+            cover.criterion.name: {"before": round(before, 6), "after": round(cover.coverage, 6)}
+            for cover, before in zip(prey.covers, prey.before, strict=True)
+        },
+        "kinds": tally.kinds,
+        "first_finding_seconds": None if first is None else round(first, 3),
+        "seeds": len(prey.campaign.seeds),
+        "seeds_set_aside": len(prey.aside),
+        "setup_seconds": round(setup, 2),
+        "ended": ended,
+        "run": ask.out,
+    }
+
+
+def _origin(subject: Subject, prey: Prepared) -> dict[str, Any]:
+    """What the run was made of: enough to know later whether it is the same again."""
+    target = subject.target
+    return {
+        "campaign": repr(prey.campaign),
+        "model_digest": subject.digest,
+        "data_digest": data.digest(subject.images),
+        "preflight": asdict(subject.preflight),
+        "layers": {str(layer): layer.neurons for layer in target.layers},
+        "batch_size": target.batch_size,
+        "threads": torch.get_num_threads(),
+        "versions": {"nnfuzz": nnfuzz.__version__, "torch": torch.__version__},
+    }
+
+
+def _operators(campaign: Campaign) -> tuple[str, ...]:
+    return tuple(operator.name for operator in getattr(campaign.mutate, "operators", ()))

@@ -1,0 +1,122 @@
+"""From what a user names to open things: a model, a target around it, and its profile."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from nnfuzz import coverage, data, models
+from nnfuzz.coverage import Cover, Ranges, ranges
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.preflight import Preflight, check_fit, examine, gives_probabilities
+from nnfuzz.records import Model
+from nnfuzz.target import Target
+
+PROFILE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are fed and run; the same options in every command."""
+
+    device: str = "cpu"
+    batch_size: int | None = None
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    output: str = "auto"
+    resize: tuple[int, int] | None = None
+    layers: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    every_layer: bool = False
+    sigma: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model on its device, the images it is tested with, and what a first look showed."""
+
+    target: Target
+    images: data.Images
+    preflight: Preflight
+    digest: str  # of the network as it is run
+
+
+def open_subject(
+    model: Model | str, images: data.Images | str, settings: Settings, criteria: Sequence[str] = ()
+) -> Subject:
+    """Load, check that they fit, look at a sample; every complaint is one sentence."""
+    model = models.load(model) if isinstance(model, str) else model
+    images = data.load(images, size=settings.resize) if isinstance(images, str) else images
+    model = replace(
+        model,
+        mean=model.mean if settings.mean is None else settings.mean,
+        std=model.std if settings.std is None else settings.std,
+    )
+    came_in = "train" if model.net.training else "eval"
+    check_fit(model, images.x)
+    target = _target(model, images.x, settings, criteria)
+    looked = examine(target, images.x, images.label, came_in)
+    return Subject(target, images, looked, models.digest(model.net))
+
+
+def _target(model: Model, x: Tensor, settings: Settings, criteria: Sequence[str]) -> Target:
+    def around(model: Model) -> Target:
+        return Target(
+            model, x, device=settings.device, batch_size=settings.batch_size, every_layer=settings.every_layer,
+            only=settings.layers, exclude=settings.exclude, features=("scaled",) if "nc" in criteria else (),
+        )  # fmt: skip
+
+    if settings.output != "auto":
+        return around(replace(model, output=_output(settings.output)))
+    target = around(model)
+    if model.output == "logits" and gives_probabilities(target(x[:8]).logits[0]):
+        target.close()
+        target = around(replace(model, output="probabilities"))
+    return target
+
+
+def _output(name: str) -> Literal["logits", "probabilities"]:
+    kinds: dict[str, Literal["logits", "probabilities"]] = {"logits": "logits", "probabilities": "probabilities"}
+    if name in kinds:
+        return kinds[name]
+    raise NnfuzzError(f"expected --output auto, logits or probabilities, and came {name!r}")
+
+
+def covers(
+    subject: Subject, criteria: Sequence[str], train: data.Images | None, sigma: float = 0.0,
+    say: Callable[[str, str], None] = lambda name, text: None,
+) -> list[Cover]:  # fmt: skip
+    """One memory for each criterion; the profile is made, or found made, when one of them needs it."""
+    unknown = [name for name in criteria if name not in (*coverage.NAMES, "nc-raw")]
+    if unknown or not criteria:
+        raise NnfuzzError(f"expected criteria among {', '.join(coverage.NAMES)}, and came {', '.join(criteria)!r}")
+    profiled = profile(subject, train, say) if set(criteria) & set(coverage.PROFILED) else None
+    sizes = [layer.neurons for layer in subject.target.layers]
+    return [Cover(coverage.criterion(name, sizes, profiled, sigma)) for name in criteria]
+
+
+def profile(subject: Subject, train: data.Images | None, say: Callable[[str, str], None]) -> Ranges:
+    """What each neuron ranges over on the training set: one pass, kept under the digests of model and data."""
+    images = subject.images if train is None else train
+    target = subject.target
+    fed = (target.models[0].mean, target.models[0].std, target.models[0].output)
+    what = f"{subject.digest} {data.digest(images)} {[str(layer) for layer in target.layers]} {fed}"
+    path = data.folder() / "profiles" / f"{hashlib.sha256(what.encode()).hexdigest()[:20]}.safetensors"
+    found = ranges.load(path, target.neurons)
+    if found is None:
+        found = ranges.profile(target(x).neurons for x in torch.split(images.x, PROFILE_ROWS))
+        ranges.save(found, path)
+        say("profile", f"made from {len(images):,} images of {images.name}, kept in {path}")
+    else:
+        say("profile", f"of {found.count:,} images of {images.name}, from {path}")
+    return found
+
+
+def training_set(spec: str, settings: Settings) -> data.Images | None:
+    """The train split that goes with test data, where there is one."""
+    return data.load(spec, "train", settings.resize) if data.has_split(spec, "train") else None
