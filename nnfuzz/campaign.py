@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from torch import Generator
@@ -13,7 +13,7 @@ from nnfuzz.records import Batch, Step
 from nnfuzz.roles import Corpus, Feedback, Keep, Mutator, Oracle, Schedule, Stateful, Target, Validity
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Campaign:
     """Everything a run is made of. Its `repr` is its configuration, and is stored with the run."""
 
@@ -28,6 +28,14 @@ class Campaign:
     oracle: Oracle
     keep: Keep
     rng: Generator = field(repr=False)
+
+    def __repr__(self) -> str:
+        said = ", ".join(
+            f"{part.name}={getattr(value, '__name__', repr(value))}"
+            for part in fields(self)
+            if part.repr and (value := getattr(self, part.name)) is not None
+        )
+        return f"Campaign({said})"
 
     def admit(self) -> Batch:
         """Run the seeds; those already wrong come back, each with a note `verdict`, and are not mutated."""

@@ -18,6 +18,9 @@ class Together:
     def __init__(self, feedbacks: Sequence[Feedback]) -> None:
         self.feedbacks = tuple(feedbacks)
 
+    def __repr__(self) -> str:
+        return f"Together({', '.join(map(repr, self.feedbacks))})"
+
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         return torch.stack([feedback(children, seen) for feedback in self.feedbacks]).sum(0)
 
@@ -41,9 +44,14 @@ def new_batches(gain: Tensor, verdict: Tensor) -> Tensor:
     return fine & (gain[fine] > 0).any()
 
 
+def unfailing(gain: Tensor, verdict: Tensor) -> Tensor:
+    """Keep whatever the oracle has nothing against: the same loop without guidance, to compare with."""
+    return verdict == Kind.NOTHING
+
+
 def nothing(gain: Tensor, verdict: Tensor) -> Tensor:
     """Keep nothing: the corpus stays the seeds."""
     return torch.zeros_like(gain, dtype=torch.bool)
 
 
-KEEPS: dict[str, Keep] = {"rows": new_rows, "batches": new_batches, "nothing": nothing}
+KEEPS: dict[str, Keep] = {"rows": new_rows, "batches": new_batches, "all": unfailing, "nothing": nothing}

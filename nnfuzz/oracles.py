@@ -33,6 +33,9 @@ class FirstOf:
 
     oracles: tuple[Callable[[Batch, Seen], Tensor], ...]
 
+    def __repr__(self) -> str:
+        return f"FirstOf({', '.join(getattr(oracle, '__name__', repr(oracle)) for oracle in self.oracles)})"
+
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         verdict = torch.zeros(len(children), dtype=torch.int64)
         for oracle in self.oracles:

@@ -19,19 +19,26 @@ def demo(
     from nnfuzz.hunting import Hunt, hunt
     from nnfuzz.opening import Settings
 
+    size = (24, 24)  # on 8x8 pixels a shift by three is another image; enlarged, it is the same digit
     o.use_threads(threads)
     folder = Path(out or fresh("digits", "demo"))
     with Display(as_json) as display:
         display.title("training a small network on scikit-learn's digits")
         started = time.monotonic()
-        trained = models.train("digits", data.load("digits:train"), data.load("digits:test"), epochs=12, seed=seed)
+        images, test = (data.load("digits", split, size) for split in ("train", "test"))
+        trained = models.train("lenet5", images, test, epochs=8, seed=seed)
         weights = folder.with_name(f"{folder.name}.safetensors")
         models.save(trained.model, weights)
         display.say("trained", f"{trained.history[-1].test:.2%} of the test images right after"
                                f" {time.monotonic() - started:.1f} s, {weights}")  # fmt: skip
         display.title(f"hunting it for {seconds:g} s")
         ask = Hunt(
-            f"digits@{weights}", "digits", seconds=seconds, seed=seed, out=str(folder), settings=Settings(device)
+            f"lenet5@{weights}",
+            "digits",
+            seconds=seconds,
+            seed=seed,
+            out=str(folder),
+            settings=Settings(device, resize=size),
         )
         result = hunt(ask, display)
         display.still()
