@@ -9,10 +9,6 @@ in the data folder are used untrained.
 from __future__ import annotations
 
 import argparse
-import os
-
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import datetime
 import pathlib
 import platform

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nnfuzz.records import Batch
+from nnfuzz.records import Batch, take
 
 
 class Pool:
@@ -23,7 +23,7 @@ class Pool:
     def __getitem__(self, ids: Tensor) -> Batch:
         """Copies of rows; each one's `parent` is its own id, ready to be handed down."""
         self._check(ids)
-        columns = {name: column[ids] for name, column in self._columns.items() if name != "parent"}
+        columns = {name: take(column, ids) for name, column in self._columns.items() if name != "parent"}
         return Batch(columns.pop("x"), columns.pop("label"), columns.pop("seed"), ids, columns)
 
     def note(self, name: str, ids: Tensor) -> Tensor:

@@ -30,7 +30,9 @@ ORACLES: dict[str, Oracle] = {
     "misclassified": FirstOf((not_finite, misclassified)),
     "changed": FirstOf((not_finite, changed)),
 }
-TURN = 2**24  # activations that one turn of the loop costs: about a third of a second on two cores
+# What one turn of the loop costs the model at most: some tenths of a second on two cores. Not measured but
+# counted, so that the same seed gives the same run on every machine.
+TURN_WORK, TURN_ACTIVATIONS = 2**35, 2**28
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def prepare(
         if name not in known:
             raise NnfuzzError(f"expected a {kind} among {', '.join(known)}, and came {name!r}")
     make = RECIPES[recipe]
-    rows = max(16, min(1024, TURN // subject.target.activations))
+    target = subject.target
+    rows = max(16, min(2048, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
     parameters = _fitting(make, recipe, {"rows": rows, "rng": seed, **(parameters or {})})
     feedback = covers[0] if len(covers) == 1 else Together(covers)
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)

@@ -34,6 +34,7 @@ class Layer:
     name: str
     neurons: int
     elements: int  # activations per input, before the mean
+    work: int = 0  # multiplications per input
     call: int = 0
     channel: int = 1
 
@@ -57,6 +58,14 @@ def scaled(out: Tensor, means: Tensor) -> Tensor:
     flat = out.flatten(1)
     low, high = flat.amin(1, keepdim=True), flat.amax(1, keepdim=True)
     return torch.where(high > low, (means - low) / (high - low).clamp_min(torch.finfo(out.dtype).tiny), 0.0)
+
+
+def _multiplications(module: nn.Module, out: Tensor) -> int:
+    """Every position of the output meets every weight once: exact for convolutions and linear maps."""
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor) or weight.dim() < 2:
+        return 0
+    return out[0].numel() // weight.shape[0] * weight.numel()
 
 
 class _Trace:
@@ -86,12 +95,14 @@ class _Trace:
             return
         assert isinstance(out, Tensor)
         earlier = self.follows(module, read, version)
+        work = _multiplications(module, out)
         if earlier is None:
             channel = -1 if isinstance(module, CHANNELS_LAST) and out.dim() > 2 else 1
         else:
-            channel = self.layers.pop(earlier).channel
             self.last.pop(earlier)
-        self.layers.append(Layer(name, out.shape[channel], out[0].numel(), call, channel))
+            channel = self.layers[earlier].channel
+            work += self.layers.pop(earlier).work
+        self.layers.append(Layer(name, out.shape[channel], out[0].numel(), work, call, channel))
         self.last.append((out, out._version))
 
     def run(self, net: nn.Module, example: Tensor) -> list[Layer]:
@@ -116,29 +127,26 @@ class _Trace:
         return self.layers
 
 
-def discover(
-    net: nn.Module,
-    example: Tensor,
-    every: bool = False,
-    only: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-) -> list[Layer]:
-    """The layers of a network, found by running it once on `example` (already on its device, normalised).
+def discover(net: nn.Module, example: Tensor, every: bool = False) -> list[Layer]:
+    """All layers of a network, found by running it once on `example` (already on its device, normalised).
 
     `every` counts each module's output by itself, as DeepHunter's 2,570 neurons of ResNet-20 do.
-    `only` and `exclude` are patterns over the names ("features.*").
     """
-    layers = _Trace(net, every).run(net, example)
-    chosen = [
+    return _Trace(net, every).run(net, example)
+
+
+def chosen(layers: Sequence[Layer], only: Sequence[str], exclude: Sequence[str]) -> list[Layer]:
+    """Those whose names fit a pattern ("features.*") of `only`, if there are any, and none of `exclude`."""
+    fitting = [
         layer
         for layer in layers
         if (not only or any(fnmatchcase(layer.name, p) for p in only))
         and not any(fnmatchcase(layer.name, p) for p in exclude)
     ]
-    if only and not chosen:
+    if only and not fitting:
         names = ", ".join(dict.fromkeys(layer.name for layer in layers))
         raise NnfuzzError(f"no layer is named like {', '.join(only)}; the network has {names}")
-    return chosen
+    return fitting
 
 
 class Probe:

@@ -24,6 +24,11 @@ class Kind(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
+def take(column: Tensor, rows: Tensor | slice) -> Tensor:
+    """column[rows]; by ids, index_select is several times as fast on images."""
+    return column[rows] if isinstance(rows, slice) else column.index_select(0, rows)
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """B inputs and where they came from. Every column has B rows.
@@ -56,8 +61,10 @@ class Batch:
         return len(self.x)
 
     def __getitem__(self, rows: Tensor | slice) -> Batch:
-        notes = {name: column[rows] for name, column in self.notes.items()}
-        return Batch(self.x[rows], self.label[rows], self.seed[rows], self.parent[rows], notes)
+        if isinstance(rows, Tensor) and rows.dtype == torch.bool:
+            rows = rows.nonzero().flatten()
+        notes = {name: take(column, rows) for name, column in self.notes.items()}
+        return Batch(take(self.x, rows), take(self.label, rows), take(self.seed, rows), take(self.parent, rows), notes)
 
     def child(self, x: Tensor, **notes: Tensor) -> Batch:
         """The same rows with new inputs; notes not given are inherited."""

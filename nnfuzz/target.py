@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.probe import Layer, Probe, discover
+from nnfuzz.probe import Layer, Probe, chosen, discover
 from nnfuzz.records import Model, Seen
 
-ACTIVATIONS_AT_ONCE = {"cpu": 2**22}  # what keeps a forward pass in the caches; elsewhere memory is the limit
+ACTIVATIONS_AT_ONCE = {"cpu": 2**24}  # more does not run faster; elsewhere memory is the limit
 ACTIVATIONS_ELSEWHERE = 2**28
 
 
@@ -48,16 +48,18 @@ class Target:
         self._affine = [self._normalisation(model) for model in self.models]
         first = self.models[0]
         with _blaming(first):
-            layers = discover(self._nets[0], self._feed(example[:1], 0), every_layer, only, exclude)
+            found = discover(self._nets[0], self._feed(example[:1], 0), every_layer)
+        layers = chosen(found, only, exclude)
         self._probe = Probe(self._nets[0], layers, features)
         self.classes = self._classes(example[:1])
         # Keras counts the softmax as a layer of its own, and so do the papers' 52 / 148 / 268 neurons.
         self._softmax = probabilities and first.output == "logits" and not only
         self.layers = (*layers, Layer("softmax", self.classes, self.classes)) if self._softmax else tuple(layers)
         self.neurons = sum(layer.neurons for layer in self.layers)
-        self.activations = max(1, sum(layer.elements for layer in self.layers))
+        self.work = max(1, sum(layer.work for layer in found))
+        self.activations = max(1, sum(layer.elements for layer in found))
         room = ACTIVATIONS_AT_ONCE.get(self.device.type, ACTIVATIONS_ELSEWHERE)
-        self.batch_size = batch_size or max(1, min(512, room // self.activations))
+        self.batch_size = batch_size or max(8, min(512, room // self.activations))
 
     def _place(self, net: nn.Module) -> nn.Module:
         at_home = all(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -26,8 +25,6 @@ CONFIGURATION_ERROR, STOPPED_EARLY = 2, 3
 
 def main() -> None:
     """Whatever a user can mend is one sentence and exit code 2."""
-    # Read when torch is loaded. Idle threads that spin cost nothing alone and everything on a shared machine.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except NnfuzzError as error:

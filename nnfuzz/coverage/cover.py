@@ -21,6 +21,9 @@ class Cover:
         self._hit = torch.zeros(criterion.units + 1, dtype=torch.bool)
         self._hit[-1] = True
 
+    def __repr__(self) -> str:
+        return f"Cover({self.criterion!r})"
+
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         return self.update(self.criterion(seen))
 

@@ -50,8 +50,8 @@ def _scale(x: Tensor, param: Tensor) -> Tensor:
 
 
 def _shear(x: Tensor, param: Tensor) -> Tensor:
-    # DeepHunter's forward matrix is [1, -param, 0], about the top row; this is its inverse.
-    return warp(x, _matrices([[1, param[:, 0], 0], [0, 1, 0]], param))
+    # DeepHunter's code shears about the top row, which slides what is at the bottom out of the frame.
+    return warp(x, _matrices([[1, param[:, 0], -param[:, 0] * _middle(x)[1]], [0, 1, 0]], param))
 
 
 def _rotate(x: Tensor, param: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def scale(factors: Sequence[float] = span(7, 11, 0.1)) -> Operator:
 
 
 def shear(factors: Sequence[float] = span(-6, 5, 0.1)) -> Operator:
-    """Slide row v by -factor·v pixels to the right."""
+    """Slide the row v pixels below the middle by -factor·v pixels to the right."""
     return Operator("shear", choices(factors), _shear, affine=True)
 
 

@@ -161,4 +161,4 @@ def _blur(x: Tensor, param: Tensor) -> Tensor:
 
 def blur(kinds: Sequence[float] = span(1, 9)) -> Operator:
     """Kinds 1 … 9: box 3, 4, 5; Gaussian 3, 5, 7; median 3, 5; bilateral of diameter 6 and both sigmas 50."""
-    return Operator("blur", choices(kinds), _blur)
+    return Operator("blur", choices(kinds), _blur, slow=True)

@@ -12,6 +12,8 @@ from nnfuzz.mutators.operator import Operator, back
 from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
 
+FIRST = 2  # tries that every row gets at once
+PASS = 3  # later passes hold about this many times the batch: the fewer rows still wait, the more tries each
 BLOCK_BYTES = 1 << 25  # of candidate images that one pass may hold
 
 
@@ -19,16 +21,6 @@ def changed(x: Tensor, reference: Tensor) -> Tensor:
     """[B] int64, the sum of |x - reference| (section 3.3)."""
     gap = torch.maximum(x, reference) - torch.minimum(x, reference)  # exact in 8 bits, where x - y would wrap
     return gap.flatten(1).sum(1, dtype=torch.int32).long()
-
-
-def rows_of(batch: Batch, rows: Tensor) -> Batch:
-    """batch[rows], several times as fast on images."""
-
-    def pick(column: Tensor) -> Tensor:
-        return column.index_select(0, rows)
-
-    notes = {name: pick(column) for name, column in batch.notes.items()}
-    return Batch(pick(batch.x), pick(batch.label), pick(batch.seed), pick(batch.parent), notes)
 
 
 @dataclass(frozen=True)
@@ -70,36 +62,58 @@ class Metamorphic:
     def __call__(self, parents: Batch, rng: Generator) -> Batch:
         if "reference" not in parents.notes:
             parents = self.start(parents)
-        waiting, left, size = torch.arange(len(parents)), self.tries, 1
-        rows, found = [], []
+        waiting, left, block = torch.arange(len(parents)), self.tries, FIRST
+        found: list[Batch] = []
+        rows: list[Tensor] = []
         # Given its parent, tries are independent and alike: the first good one of a block drawn together is
         # distributed as the first good one drawn one at a time, at a fraction of the calls.
         while left and len(waiting):
-            block = min(size, left, self._fitting(parents.x, len(waiting)))
-            among = rows_of(parents, waiting.repeat_interleave(block))
-            tried = self._attempt(among, rng)
-            good = self.satisfied(tried, among).view(-1, block)
-            lucky = good.any(1)
-            first = good.to(torch.uint8).argmax(1) + torch.arange(len(waiting)) * block
-            found.append(rows_of(tried, first[lucky]))
-            rows.append(waiting[lucky])
-            waiting, left, size = waiting[~lucky], left - block, size * 2
+            block = max(1, min(block, left, self._fitting(parents.x, len(waiting))))
+            for good, row in self._block(parents, waiting, block, rng):
+                found.append(good)
+                rows.append(row)
+            done = torch.zeros(len(parents), dtype=torch.bool)
+            done[torch.cat(rows)] = True
+            waiting, left = waiting[~done[waiting]], left - block
+            block = PASS * len(parents) // max(1, len(waiting))
         return self._finished(parents, [*found, self._unchanged(parents[waiting])], [*rows, waiting])
 
     @staticmethod
     def _fitting(x: Tensor, rows: int) -> int:
         return max(1, BLOCK_BYTES // max(1, rows * x[0].numel()))
 
-    def _attempt(self, parents: Batch, rng: Generator) -> Batch:
-        """One try for each row."""
-        x, reference, moved = parents.x, parents.notes["reference"], parents.notes["moved"]
+    def _block(self, parents: Batch, waiting: Tensor, block: int, rng: Generator) -> list[tuple[Batch, Tensor]]:
+        """`block` tries for each waiting row; the first good one of each comes back, with the row it is for.
+
+        Slow operators are asked only for tries that no quick one before them has made unnecessary.
+        """
+        source = waiting.repeat_interleave(block)
+        op, param = self._draw(parents.notes["moved"].index_select(0, source), rng)
+        slow = torch.tensor([operator.slow for operator in self.operators])[op]
+        good = torch.zeros(len(source), dtype=torch.bool)
+        asked = []
+        for ask in (~slow, slow):
+            at = (ask & (_rank(source, block) <= _first(good, block))).nonzero().flatten()
+            among = parents[source[at]]
+            tried = self._attempt(among, op[at], param[at])
+            good[at] = self.satisfied(tried, among)
+            asked.append((tried, at))
+        first = good & (_rank(source, block) == _first(good, block))
+        mine = [(tried, at, first[at].nonzero().flatten()) for tried, at in asked]
+        return [(tried[rows], source[at[rows]]) for tried, at, rows in mine]
+
+    def _draw(self, moved: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
+        """An operator for each row, of those that it may still have, and its parameters."""
         first = moved * len(self.affine)
-        chance = torch.rand(len(parents), dtype=torch.float64, generator=rng)
+        chance = torch.rand(len(moved), dtype=torch.float64, generator=rng)
         op = first + (chance * (len(self.operators) - first)).long()
-        param = draw_params(self.operators, op, rng)
+        return op, draw_params(self.operators, op, rng)
+
+    def _attempt(self, parents: Batch, op: Tensor, param: Tensor) -> Batch:
+        """One try for each row."""
+        reference, moved = parents.notes["reference"], parents.notes["moved"]
         moves = op < len(self.affine)
-        pixel = torch.where(moves, -1, op - len(self.affine))
-        x = apply_ops(self.pixel, x, pixel, param)
+        x = apply_ops(self.pixel, parents.x, torch.where(moves, -1, op - len(self.affine)), param)
         movers = moves.nonzero().flatten()
         if len(movers):
             pairs = torch.cat([x.index_select(0, movers), reference.index_select(0, movers)], 1)
@@ -115,9 +129,21 @@ class Metamorphic:
 
     @staticmethod
     def _finished(parents: Batch, found: list[Batch], rows: list[Tensor]) -> Batch:
-        children = rows_of(Batch.cat(found), back(torch.cat(rows)))
+        children = Batch.cat(found)[back(torch.cat(rows))]
         return children.child(children.x, spent=changed(children.x, children.notes["reference"]))
 
     def replay(self, parents: Batch, op: Tensor, param: Tensor) -> Tensor:
         """The same images from the notes."""
         return apply_ops(self.operators, parents.x, op, param)
+
+
+def _rank(source: Tensor, block: int) -> Tensor:
+    """Which try of its row each one is."""
+    return torch.arange(len(source)) % block
+
+
+def _first(good: Tensor, block: int) -> Tensor:
+    """For every try, the first good try of its row; `block` where there is none."""
+    rows = good.view(-1, block)
+    first = torch.where(rows.any(1), rows.to(torch.uint8).argmax(1), block)
+    return first.repeat_interleave(block)

@@ -17,13 +17,15 @@ Apply = Callable[[Tensor, Tensor], Tensor]  # uint8 [B,C,H,W], float64 [B,P] -> 
 class Operator:
     """`apply` is pure: the same image and parameters give the same bytes, whatever rows are beside them.
 
-    So a stored parameter row is enough to make the child again. `affine`: the operation moves pixels.
+    So a stored parameter row is enough to make the child again. `affine`: the operation moves pixels. `slow`: it
+    costs many times what others do, so it is worth asking last.
     """
 
     name: str
     draw: Draw
     apply: Apply = field(repr=False)  # the address in a function's repr would differ from run to run
     affine: bool = False
+    slow: bool = False
 
     @cached_property
     def width(self) -> int:

@@ -24,9 +24,9 @@ class L0Linf:
 
     def __call__(self, children: Batch, parents: Batch) -> Tensor:
         x, reference = children.x.flatten(1), children.notes["reference"].flatten(1)
-        apart = torch.maximum(x, reference) - torch.minimum(x, reference)  # |x - reference| without leaving bytes
+        apart = torch.maximum(x, reference).sub_(torch.minimum(x, reference))  # |x - reference| in bytes, exact
         little = apart.amax(1) < self.beta * 255 if len(x) else torch.zeros(0, dtype=torch.bool)
-        few = (apart != 0).sum(1) < self.alpha * x.shape[1]
+        few = apart.clamp_(max=1).sum(1, dtype=torch.int32) < self.alpha * x.shape[1]
         return few | little
 
 

@@ -27,7 +27,7 @@ def forward(name: str, p: float, height: int, width: int) -> np.ndarray:
     if name == "translation":
         return np.array([[1, 0, p], [0, 1, p]], dtype=np.float64)
     if name == "shear":
-        return np.array([[1, -p, 0], [0, 1, 0]], dtype=np.float64)
+        return np.array([[1, -p, p * middle[1]], [0, 1, 0]], dtype=np.float64)
     angle, factor = (p, 1.0) if name == "rotation" else (0.0, p)
     return cv2.getRotationMatrix2D(middle, angle, factor)
 
