@@ -79,6 +79,7 @@ class Display:
 
 def summary(display: Display, result: Mapping[str, Any]) -> None:
     """A hunt's result in a few lines."""
+    display.still()
     r = result
     display.title("result" if r["ended"] != "interrupted" else "result (interrupted)")
     display.say("search", f"{r['seconds']:.1f} s after {r['setup_seconds']:.1f} s of set-up, {r['tries']:,} mutants"

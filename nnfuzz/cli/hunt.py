@@ -44,7 +44,6 @@ def hunt(
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")
         result = go(ask, display)
-        display.still()
         summary(display, result)
         display.finish(result)
     if result["ended"] == "interrupted":

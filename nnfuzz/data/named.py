@@ -6,6 +6,7 @@ import gzip
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,14 @@ def _digits(name: str, split: str) -> Images:
     return Images(torch.from_numpy(x)[:, None], label, DIGITS, name)
 
 
+def _framed_digits(name: str, split: str) -> Images:
+    """The same digits as MNIST has its own: 20x20 in a black frame of 28x28, so that a shift keeps all of them."""
+    small = _digits(name, split)
+    large = torch.nn.functional.interpolate(small.x.float(), size=(20, 20), mode="bicubic")
+    x = torch.nn.functional.pad(large, (4, 4, 4, 4)).round_().clamp_(0, 255)
+    return replace(small, x=x.to(torch.uint8))
+
+
 def _unreadable(path: Path, expected: str, error: Exception) -> NnfuzzError:
     return NnfuzzError(
         f"{path}: expected {expected} and came {type(error).__name__} ({error}); delete the file so that it is "
@@ -107,4 +116,5 @@ NAMED: dict[str, Callable[[str, str], Images]] = {
     "cifar10": _cifar10,
     "svhn": _svhn,
     "digits": _digits,
+    "digits28": _framed_digits,
 }

@@ -38,7 +38,6 @@ def load(spec: str) -> Model:
     model = load_user(source, function, spec)
     if weights:
         model = _fitted(model, weights)
-    model.net.eval()
     return model
 
 

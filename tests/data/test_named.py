@@ -156,5 +156,5 @@ def test_the_digest_sees_pixels_labels_and_shape(home: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["nist", "no/such/folder", "", "mnist2:train", "a\0b"])
 def test_an_unknown_name_lists_what_there_is(home: Path, spec: str) -> None:
-    with pytest.raises(NnfuzzError, match=r"mnist, fashion-mnist, cifar10, svhn, digits"):
+    with pytest.raises(NnfuzzError, match=r"mnist, fashion-mnist, cifar10, svhn, digits, digits28"):
         data.load(spec)
