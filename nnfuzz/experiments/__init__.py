@@ -1,0 +1,1 @@
+"""The tables of papers, run again and printed beside the published figures."""
