@@ -30,9 +30,9 @@ ORACLES: dict[str, Oracle] = {
     "misclassified": FirstOf((not_finite, misclassified)),
     "changed": FirstOf((not_finite, changed)),
 }
-# What one turn of the loop costs the model at most: some tenths of a second on two cores. Not measured but
+# What one turn of the loop costs the model at most: a second or so on two cores. Not measured but
 # counted, so that the same seed gives the same run on every machine.
-TURN_WORK, TURN_ACTIVATIONS = 2**35, 2**28
+TURN_WORK, TURN_ACTIVATIONS, TURN_ROWS = 2**37, 2**28, 4096
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def prepare(
             raise NnfuzzError(f"expected a {kind} among {', '.join(known)}, and came {name!r}")
     make = RECIPES[recipe]
     target = subject.target
-    rows = max(16, min(2048, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
+    rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
     parameters = _fitting(make, recipe, {"rows": rows, "rng": seed, **(parameters or {})})
     feedback = covers[0] if len(covers) == 1 else Together(covers)
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)

@@ -47,7 +47,8 @@ def reduce(out: Tensor, channel: int) -> Tensor:
     activation would rewrite a captured one."""
     if out.dim() == 2:
         return out.clone()
-    return out.flatten(2).mean(2) if channel == 1 else out.flatten(1, -2).mean(1)
+    positions = range(2, out.dim()) if channel == 1 else range(1, out.dim() - 1)
+    return out.mean(tuple(positions))
 
 
 def scaled(out: Tensor, means: Tensor) -> Tensor:

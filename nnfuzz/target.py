@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nnfuzz.errors import NnfuzzError
+from nnfuzz.layout import placed, swift
 from nnfuzz.probe import Layer, Probe, chosen, discover
 from nnfuzz.records import Model, Seen
 
@@ -40,12 +40,13 @@ class Target:
     ) -> None:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
         self.device, self.dtype = torch.device(device), dtype
-        self._nets = [self._place(model.net) for model in self.models]
-        self._modes = [(m, m.training) for net in self._nets for m in net.modules()]
-        for net in self._nets:
+        nets = [placed(model.net, self.device, self.dtype) for model in self.models]
+        self._modes = [(m, m.training) for net in nets for m in net.modules()]
+        for net in nets:
             net.eval()
         self._closed = False
         self._affine = [self._normalisation(model) for model in self.models]
+        self._nets = [swift(net, self._feed(example[:2], i)) for i, net in enumerate(nets)]
         first = self.models[0]
         with _blaming(first):
             found = discover(self._nets[0], self._feed(example[:1], 0), every_layer)
@@ -60,12 +61,6 @@ class Target:
         self.activations = max(1, sum(layer.elements for layer in found))
         room = ACTIVATIONS_AT_ONCE.get(self.device.type, ACTIVATIONS_ELSEWHERE)
         self.batch_size = batch_size or max(8, min(512, room // self.activations))
-
-    def _place(self, net: nn.Module) -> nn.Module:
-        at_home = all(
-            p.device == self.device and (p.dtype == self.dtype or not p.is_floating_point()) for p in net.parameters()
-        )
-        return net if at_home else copy.deepcopy(net).to(self.device, self.dtype)
 
     def _normalisation(self, model: Model) -> tuple[Tensor, Tensor] | None:
         mean, std = (torch.tensor(v, device=self.device, dtype=self.dtype) for v in (model.mean, model.std))

@@ -17,9 +17,9 @@ class Cover:
 
     def __init__(self, criterion: Criterion) -> None:
         self.criterion = criterion
-        # The extra last entry is always set, so that -1 (no unit) reads as "nothing new" without a test.
+        # Unit u stands at u + 1. The first entry is always set, so that -1 (no unit) is nothing new without a test.
         self._hit = torch.zeros(criterion.units + 1, dtype=torch.bool)
-        self._hit[-1] = True
+        self._hit[0] = True
 
     def __repr__(self) -> str:
         return f"Cover({self.criterion!r})"
@@ -30,10 +30,11 @@ class Cover:
     def update(self, ids: Tensor) -> Tensor:
         """[B,H] unit ids -> [B] gain, as if the rows had come one by one."""
         self._hit = self._hit.to(ids.device)
-        rows, slots = (~self._hit[ids]).nonzero(as_tuple=True)  # usually very few
-        units = ids[rows, slots]
+        entries = ids.flatten() + 1
+        new = (~self._hit.index_select(0, entries)).nonzero().flatten()  # usually very few
+        rows = new // max(1, ids.shape[1])
         # A stable sort by unit keeps the rows in order inside each unit: the first of a run found it.
-        units, order = units.sort(stable=True)
+        units, order = entries[new].long().sort(stable=True)
         first = torch.ones_like(units, dtype=torch.bool)
         first[1:] = units[1:] != units[:-1]
         self._hit[units] = True
@@ -42,7 +43,7 @@ class Cover:
     @property
     def coverage(self) -> float:
         """The share of groups (neurons, sections, boundaries …) of which at least one bucket was hit."""
-        groups = self._hit[:-1].view(-1, self.criterion.buckets)
+        groups = self._hit[1:].view(-1, self.criterion.buckets)
         return groups.any(1).double().mean().item() if len(groups) else 0.0
 
     def state_dict(self) -> dict[str, Any]:

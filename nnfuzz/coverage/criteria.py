@@ -70,12 +70,14 @@ class KMNC:
         return len(self.ranges.low) * self.k
 
     def __call__(self, seen: Seen) -> Tensor:
-        values, ranges = seen.neurons, self.ranges.to(seen.neurons)
-        per_unit = self.k / (ranges.high - ranges.low)  # infinite for a neuron that never moved: no section
-        inside = (values >= ranges.low) & (values <= ranges.high) & per_unit.isfinite()
-        section = ((values - ranges.low) * per_unit).clamp_(max=self.k - 1)
-        offset = torch.arange(len(ranges.low), device=values.device) * self.k
-        return section.masked_fill_(~inside, 0).long().add_(offset).masked_fill_(~inside, -1)
+        values, r = seen.neurons, self.ranges.to(seen.neurons)
+        low = torch.where(r.high > r.low, r.low, torch.inf)  # a neuron that never moved has no sections
+        outside = (values >= low).logical_and_(values <= r.high).logical_not_()  # NaN is outside
+        section = (values - r.low).mul_(self.k / (r.high - r.low)).clamp_(0, self.k - 1)
+        # Half as wide as int64 where that suffices: this runs over every neuron of every input.
+        dtype = torch.int32 if self.units < 2**31 else torch.int64
+        offset = torch.arange(len(low), device=values.device, dtype=dtype) * self.k
+        return section.nan_to_num_(0).to(dtype).add_(offset).masked_fill_(outside, -1)
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ def test_the_model_leaves_as_it_came(tiny: Model, images: Tensor) -> None:
     tiny.net.train()
     tiny.net.bn2.eval()
     before = {k: v.clone() for k, v in tiny.net.state_dict().items()}
-    with Target(tiny, images) as target:
-        target(images)
+    with Target(tiny, images, batch_size=16) as target:
+        assert torch.equal(target(images).logits, target(images).logits), "run in evaluation mode"
         assert not tiny.net.training
     assert tiny.net.training
     assert not tiny.net.bn2.training
@@ -201,3 +201,24 @@ class Raises(nn.Module):
 def test_what_cannot_be_run_is_said_in_one_sentence(models: list[nn.Module], says: str, images: Tensor) -> None:
     with pytest.raises(NnfuzzError, match=says):
         Target([Model(net, "m") for net in models], images)
+
+
+class Viewer(nn.Module):
+    """`view` on the maps of a convolution fails when these lie channels-last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(2, 3, 3, padding=1), nn.Linear(48, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(self.conv(x).view(len(x), -1))
+
+
+def test_a_network_that_needs_its_layout_keeps_it() -> None:
+    x = torch.randint(0, 256, (5, 2, 4, 4), dtype=torch.uint8)
+    net = Viewer()
+    seen = Target(Model(net, "viewer"), x)(x)
+    assert torch.allclose(seen.logits[0], net(x / 255), atol=1e-6)
+    strides = nn.Conv2d(2, 3, 3).weight.stride()
+    Target(Model(nn.Sequential(net.conv, nn.Flatten(), net.fc), "flat"), x)
+    assert net.conv.weight.stride() == strides, "the user's own weights stay as they lie"
