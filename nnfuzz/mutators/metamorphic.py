@@ -13,7 +13,6 @@ from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
 
 FIRST = 2  # tries that every row gets at once
-PASS = 3  # later passes hold about this many times the batch: the fewer rows still wait, the more tries each
 BLOCK_BYTES = 1 << 25  # of candidate images that one pass may hold
 
 
@@ -75,7 +74,7 @@ class Metamorphic:
             done = torch.zeros(len(parents), dtype=torch.bool)
             done[torch.cat(rows)] = True
             waiting, left = waiting[~done[waiting]], left - block
-            block = PASS * len(parents) // max(1, len(waiting))
+            block = max(2 * block, len(parents) // max(1, len(waiting)))  # the fewer wait, the more tries each
         return self._finished(parents, [*found, self._unchanged(parents[waiting])], [*rows, waiting])
 
     @staticmethod
@@ -111,17 +110,19 @@ class Metamorphic:
         return op, draw_params(self.operators, op, rng)
 
     def _attempt(self, parents: Batch, op: Tensor, param: Tensor) -> Batch:
-        """One try for each row."""
-        reference, moved = parents.notes["reference"], parents.notes["moved"]
-        moves = op < len(self.affine)
-        x = apply_ops(self.pixel, parents.x, torch.where(moves, -1, op - len(self.affine)), param)
-        movers = moves.nonzero().flatten()
-        if len(movers):
-            pairs = torch.cat([x.index_select(0, movers), reference.index_select(0, movers)], 1)
-            pairs = apply_ops(self.affine, pairs, op[movers], param[movers])  # the two share their warps
-            x_moved, reference_moved = pairs.chunk(2, 1)
-            x, reference = x.index_copy(0, movers, x_moved), reference.index_copy(0, movers, reference_moved)
-        return parents.child(x, op=op, param=param, reference=reference, moved=moved | moves)
+        """One try for each row; `op` is in order, so the rows that move come first."""
+        reference, moves = parents.notes["reference"], op < len(self.affine)
+        count = int(moves.sum())
+        pairs = torch.cat([parents.x[:count], reference[:count]], 1)  # the two share their warps
+        moved, moved_reference = apply_ops(self.affine, pairs, op[:count], param[:count]).chunk(2, 1)
+        others = apply_ops(self.pixel, parents.x[count:], op[count:] - len(self.affine), param[count:])
+        return parents.child(
+            torch.cat([moved, others]),
+            op=op,
+            param=param,
+            reference=torch.cat([moved_reference, reference[count:]]) if count else reference,
+            moved=parents.notes["moved"] | moves,
+        )
 
     def _unchanged(self, parents: Batch) -> Batch:
         width = max(operator.width for operator in self.operators)
