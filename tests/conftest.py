@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # two test runs on one machine must not spin against each other
-
 import pytest
 import torch
 from torch import Tensor, nn

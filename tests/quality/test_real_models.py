@@ -1,0 +1,64 @@
+"""DeepHunter on real networks: the figures the README and the paper's page speak of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nnfuzz.hunting import Hunt, hunt
+from nnfuzz.opening import Settings
+
+pytestmark = pytest.mark.slow
+PUBLISHED_KMNC = {"lenet1": 0.922, "lenet4": 0.759, "lenet5": 0.784}  # Table 4, after 24 hours
+CRITERIA = ("nc", "kmnc", "nbc", "snac", "tknc", "bknc")
+
+
+class Silent:
+    def say(self, name: str, text: str) -> None: ...
+    def tick(self, snapshot: Any) -> None: ...
+
+
+def go(model: str, data: str = "mnist", **options: Any) -> dict[str, Any]:
+    return hunt(Hunt(model, data, **options), Silent())
+
+
+@pytest.mark.parametrize("model", PUBLISHED_KMNC)
+def test_kmnc_passes_the_papers_24_hours(model: str) -> None:
+    result = go(model, tries=400_000)
+    assert result["coverage"]["kmnc"]["after"] >= PUBLISHED_KMNC[model]
+    assert result["distinct_findings"] > 500
+    assert result["first_finding_seconds"] < 10
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_every_criterion_finds_errors_in_lenet5(criterion: str) -> None:
+    result = go("lenet5", criteria=(criterion,), tries=30_000)
+    coverage = result["coverage"][criterion]
+    assert coverage["after"] > coverage["before"]
+    assert result["distinct_findings"] > 100
+
+
+def test_resnet20() -> None:
+    result = go("resnet20", "cifar10", tries=4000, seeds=300)
+    assert result["coverage"]["kmnc"]["after"] > result["coverage"]["kmnc"]["before"]
+    assert result["distinct_findings"] > 50
+
+
+def test_mobilenet_on_photographs(tmp_path: Path) -> None:
+    images = os.environ["NNFUZZ_TEST_IMAGES"]
+    result = go(
+        "torchvision:mobilenet_v2", images, tries=150, seeds=40, criteria=("kmnc", "nbc"), out=str(tmp_path / "r")
+    )
+    assert result["distinct_findings"] > 5
+    assert (tmp_path / "r" / "findings.png").is_file()
+
+
+def test_a_run_is_the_same_again_on_a_real_network(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        go("lenet5", tries=20_000, out=str(tmp_path / name), settings=Settings(batch_size=512))
+    a, b = ({p.name: p.read_bytes() for p in (tmp_path / n / "findings").iterdir()} for n in ("a", "b"))
+    assert a == b
+    assert len(a) > 100
