@@ -41,6 +41,11 @@ class Cover:
         return torch.bincount(rows[order][first], minlength=len(ids)).cpu()
 
     @property
+    def cells(self) -> float:
+        """The share of units hit: what feedback tells apart."""
+        return self._hit[1:].double().mean().item() if self.criterion.units else 0.0
+
+    @property
     def coverage(self) -> float:
         """The share of groups (neurons, sections, boundaries …) of which at least one bucket was hit."""
         groups = self._hit[1:].view(-1, self.criterion.buckets)

@@ -60,8 +60,7 @@ class Run:
 
 def covered(cover: Cover) -> tuple[float, float]:
     """The share of cells hit (what feedback tells apart), and of groups (neurons, bounds)."""
-    hit = cover.state_dict()["hit"][:-1]
-    return hit.double().mean().item() if len(hit) else 0.0, cover.coverage
+    return cover.cells, cover.coverage
 
 
 def guided(

@@ -119,6 +119,14 @@ def test_gain_counts_as_if_rows_came_one_by_one() -> None:
     assert cover.coverage == pytest.approx(len(groups) / 4)
 
 
+def test_cells_are_counted_one_by_one_and_groups_once() -> None:
+    cover = Cover(NC(4, buckets=5))
+    assert (cover.cells, cover.coverage) == (0.0, 0.0)
+    cover.update(torch.tensor([[0, 1, -1], [19, 19, -1]]))
+    assert cover.cells == pytest.approx(3 / 20)
+    assert cover.coverage == pytest.approx(2 / 4)
+
+
 def test_a_cover_goes_on_from_its_state() -> None:
     one, other = Cover(NC(4, buckets=10)), Cover(NC(4, buckets=10))
     one.update(torch.tensor([[3, 7]]))
