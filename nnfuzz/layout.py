@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 
 def placed(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
@@ -14,15 +18,38 @@ def placed(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Modul
     return net if at_home else copy.deepcopy(net).to(device, dtype)
 
 
-def swift(net: nn.Module, x: Tensor) -> nn.Module:
-    """The network with channels-last convolutions, which a CPU runs up to a fifth faster; or as it is, if it has
-    none or then fails on `x` (a `view` on its maps), or gives other answers."""
+def swift(net: nn.Module, x: Tensor, chains: Sequence[Sequence[str]]) -> nn.Module:
+    """The network with channels-last convolutions and the normalisations that follow them folded in, which a CPU runs
+    up to a third faster; or as it is, if it has no convolutions, or then fails on `x` (a `view` on its maps), or gives
+    other answers. `chains` names modules of which each directly follows the one before."""
     if x.device.type != "cpu" or not any(isinstance(m, nn.Conv2d) for m in net.modules()):
         return net
     try:
         fast = copy.deepcopy(net).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        _fold(fast, chains)
         with torch.no_grad():
             same = torch.allclose(fast(x), net(x), rtol=1e-3, atol=1e-4, equal_nan=True)
     except Exception:  # whatever a network may raise: it is run as it is, and blamed there if it fails again
         return net
     return fast if same else net
+
+
+def _fold(net: nn.Module, chains: Sequence[Sequence[str]]) -> None:
+    """Scale and shift weights instead of maps, wherever a convolution and a normalisation only meet each other."""
+    times = Counter(name for chain in chains for name in chain)
+    for chain in chains:
+        for name, follower in pairwise(chain):
+            if times[name] == times[follower] == 1:
+                _fold_pair(net, name, follower)
+
+
+def _fold_pair(net: nn.Module, name: str, follower: str) -> None:
+    conv, norm = net.get_submodule(name), net.get_submodule(follower)
+    if type(conv) is nn.Conv2d and type(norm) is nn.BatchNorm2d and norm.running_mean is not None:
+        _put(net, name, fuse_conv_bn_eval(conv, norm))
+        _put(net, follower, nn.Identity())  # something stays, so that a hook there still hears the layer
+
+
+def _put(net: nn.Module, name: str, module: nn.Module) -> None:
+    home, _, last = name.rpartition(".")
+    setattr(net.get_submodule(home), last, module)

@@ -37,6 +37,7 @@ class Layer:
     work: int = 0  # multiplications per input
     call: int = 0
     channel: int = 1
+    parts: tuple[str, ...] = ()  # the modules it is made of, in order
 
     def __str__(self) -> str:
         return self.name if not self.call else f"{self.name}#{self.call + 1}"
@@ -97,13 +98,14 @@ class _Trace:
         assert isinstance(out, Tensor)
         earlier = self.follows(module, read, version)
         work = _multiplications(module, out)
+        parts: tuple[str, ...] = (name,)
         if earlier is None:
             channel = -1 if isinstance(module, CHANNELS_LAST) and out.dim() > 2 else 1
         else:
             self.last.pop(earlier)
-            channel = self.layers[earlier].channel
-            work += self.layers.pop(earlier).work
-        self.layers.append(Layer(name, out.shape[channel], out[0].numel(), work, call, channel))
+            finished = self.layers.pop(earlier)
+            channel, parts, work = finished.channel, (*finished.parts, name), finished.work + work
+        self.layers.append(Layer(name, out.shape[channel], out[0].numel(), work, call, channel, parts))
         self.last.append((out, out._version))
 
     def run(self, net: nn.Module, example: Tensor) -> list[Layer]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.layout import placed, swift
@@ -46,10 +46,12 @@ class Target:
             net.eval()
         self._closed = False
         self._affine = [self._normalisation(model) for model in self.models]
-        self._nets = [swift(net, self._feed(example[:2], i)) for i, net in enumerate(nets)]
-        first = self.models[0]
-        with _blaming(first):
-            found = discover(self._nets[0], self._feed(example[:1], 0), every_layer)
+        traced = [self._traced(net, example, i, every_layer and i == 0) for i, net in enumerate(nets)]
+        self._nets = [
+            swift(net, self._feed(example[:2], i), [layer.parts for layer in layers])
+            for i, (net, layers) in enumerate(zip(nets, traced, strict=True))
+        ]
+        first, found = self.models[0], traced[0]
         layers = chosen(found, only, exclude)
         self._probe = Probe(self._nets[0], layers, features)
         self.classes = self._classes(example[:1])
@@ -61,6 +63,10 @@ class Target:
         self.activations = max(1, sum(layer.elements for layer in found))
         room = ACTIVATIONS_AT_ONCE.get(self.device.type, ACTIVATIONS_ELSEWHERE)
         self.batch_size = batch_size or max(8, min(512, room // self.activations))
+
+    def _traced(self, net: nn.Module, example: Tensor, index: int, every_layer: bool) -> list[Layer]:
+        with _blaming(self.models[index]):
+            return discover(net, self._feed(example[:1], index), every_layer)
 
     def _normalisation(self, model: Model) -> tuple[Tensor, Tensor] | None:
         mean, std = (torch.tensor(v, device=self.device, dtype=self.dtype) for v in (model.mean, model.std))

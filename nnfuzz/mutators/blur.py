@@ -146,8 +146,8 @@ def _bilateral(x: Tensor, _: Tensor, radius: int = 3, colour: float = 50.0, spac
         near = table.index_select(0, far.flatten()).view(far.shape).mul_(exp((i * i + j * j) / (-2 * space**2)))
         ahead, behind = near[..., step:], near[..., :size]
         weights.add_(ahead).add_(behind)
-        total += ahead * values[..., start + step : start + step + size]
-        total += behind * values[..., start - step : start - step + size]
+        total.addcmul_(ahead, values[..., start + step : start + step + size])
+        total.addcmul_(behind, values[..., start - step : start - step + size])
     return _cropped(to_pixels(total.div_(weights)), x.shape)
 
 

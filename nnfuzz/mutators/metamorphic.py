@@ -18,8 +18,9 @@ BLOCK_BYTES = 1 << 25  # of candidate images that one pass may hold
 
 def changed(x: Tensor, reference: Tensor) -> Tensor:
     """[B] int64, the sum of |x - reference| (section 3.3)."""
-    gap = torch.maximum(x, reference) - torch.minimum(x, reference)  # exact in 8 bits, where x - y would wrap
-    return gap.flatten(1).sum(1, dtype=torch.int32).long()
+    gap = torch.maximum(x, reference).sub_(torch.minimum(x, reference))  # exact in 8 bits, where x - y would wrap
+    # Sums of floats are several times as fast as of integers, and exact for a channel of up to 256x256 bytes.
+    return gap.flatten(2).sum(2, dtype=torch.float32).sum(1, dtype=torch.float64).long()
 
 
 @dataclass(frozen=True)

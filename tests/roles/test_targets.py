@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Model
 from nnfuzz.target import Target
+from tests.conftest import generator
 
 
 def names(target: Target) -> list[str]:
@@ -222,3 +223,37 @@ def test_a_network_that_needs_its_layout_keeps_it() -> None:
     strides = nn.Conv2d(2, 3, 3).weight.stride()
     Target(Model(nn.Sequential(net.conv, nn.Flatten(), net.fc), "flat"), x)
     assert net.conv.weight.stride() == strides, "the user's own weights stay as they lie"
+
+
+class Normalised(nn.Module):
+    """Normalisations that can be folded (one ends a layer, one goes on to an activation), and one used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c, self.d = (nn.Conv2d(2, 2, 3, padding=1) for _ in range(4))
+        self.ends, self.goes_on, self.twice = (nn.BatchNorm2d(2) for _ in range(3))
+        self.relu, self.fc = nn.ReLU(), nn.Linear(2, 3)
+        for norm in (self.ends, self.goes_on, self.twice):
+            norm.running_mean.uniform_(-1, 1, generator=generator(1))
+            norm.running_var.uniform_(0.1, 2, generator=generator(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.ends(self.a(x))
+        y = self.relu(self.goes_on(self.b(y))) + y
+        y = self.twice(self.c(y)) + self.twice(self.d(y))
+        return self.fc(y.mean((2, 3)))
+
+
+@pytest.mark.parametrize(("every", "left"), [(False, 1), (True, 3)])
+def test_folded_normalisations_change_no_neuron(every: bool, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randint(0, 256, (6, 2, 5, 5), dtype=torch.uint8, generator=generator(0))
+    net = Normalised().train()
+    folded = Target(Model(net, "normalised"), x, dtype=torch.float64, every_layer=every)
+    monkeypatch.setattr("nnfuzz.target.swift", lambda net, x, chains: net)
+    plain = Target(Model(net, "normalised"), x, dtype=torch.float64, every_layer=every)
+    assert names(folded) == names(plain)
+    assert every or names(folded) == ["ends", "relu", "twice", "twice#2", "fc", "softmax"]
+    assert sum(type(m) is nn.BatchNorm2d for m in folded._nets[0].modules()) == left, "one used twice has to stay"
+    assert torch.allclose(folded(x).neurons, plain(x).neurons, atol=1e-12)
+    assert torch.allclose(folded(x).logits, plain(x).logits, atol=1e-12)
+    assert type(net.ends) is nn.BatchNorm2d, "the user's own network stays as it is"

@@ -49,3 +49,12 @@ def test_differences_are_signed(by: int) -> None:
     parents = Batch.of_seeds(x, reference=x)
     children = parents.child((x.int() + by).to(torch.uint8))
     assert L0Linf()(children, parents).item(), "50 < 0.2 * 255, brighter as well as darker"
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 28 * 28, 2040, 2041, 3 * 61 * 47])
+def test_few_is_counted_exactly_whatever_the_size(size: int) -> None:
+    moved = torch.tensor(sorted({0, 1, size // 2, size // 2 + 1, size}))
+    x = 255 * (torch.arange(size) < moved[:, None]).to(torch.uint8)[:, None, None]
+    children = Batch.of_seeds(x, reference=torch.zeros_like(x))
+    few = (moved < 0.5 * size) | (moved == 0)
+    assert L0Linf(alpha=0.5, beta=0.2)(children, children).tolist() == few.tolist()
