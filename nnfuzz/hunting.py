@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,12 +18,12 @@ from nnfuzz.coverage import Cover
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.feedback import Together
 from nnfuzz.gallery import Gallery
-from nnfuzz.opening import Settings, Subject, covers, open_subject, training_set
+from nnfuzz.opening import Settings, Subject, check_criteria, covers, open_subject, training_set
 from nnfuzz.oracles import FirstOf, changed, misclassified, not_finite
 from nnfuzz.recipes import RECIPES
 from nnfuzz.records import Batch, Step
 from nnfuzz.roles import Oracle
-from nnfuzz.store import RunFolder
+from nnfuzz.store import RunFolder, vacant
 from nnfuzz.tally import Tally
 
 ORACLES: dict[str, Oracle] = {
@@ -80,17 +80,17 @@ def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch
 
 def prepare(
     subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
-    seed: int = 0, parameters: Mapping[str, Any] | None = None,
+    seed: int = 0, parameters: Mapping[str, Any] | None = None, tries: int | None = None,
 ) -> Prepared:  # fmt: skip
-    """The recipe's campaign on an opened subject, with its seeds admitted."""
+    """The recipe's campaign on an opened subject, with its seeds admitted; no turn makes more than `tries`."""
     if oracle == "auto":
         oracle = "misclassified" if (seeds.label >= 0).all() else "changed"
-    for kind, name, known in (("recipe", recipe, RECIPES), ("oracle", oracle, ORACLES)):
-        if name not in known:
-            raise NnfuzzError(f"expected a {kind} among {', '.join(known)}, and came {name!r}")
+    _known("recipe", recipe, RECIPES)
+    _known("oracle", oracle, ORACLES)
     make = RECIPES[recipe]
     target = subject.target
     rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
+    rows = min(rows, tries or rows)
     parameters = _fitting(make, recipe, {"rows": rows, "rng": seed, **(parameters or {})})
     feedback = covers[0] if len(covers) == 1 else Together(covers)
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
@@ -101,6 +101,11 @@ def prepare(
             " the order of the classes, or use --oracle changed"
         )
     return Prepared(campaign, covers, [cover.coverage for cover in covers], aside)
+
+
+def _known(kind: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise NnfuzzError(f"expected {kind} to be one of {', '.join(known)}, and came {name!r}")
 
 
 def _fitting(make: Callable[..., Campaign], recipe: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,37 +130,58 @@ def limited(steps: Iterator[Step], seconds: float | None, tries: int | None) -> 
 
 
 def hunt(ask: Hunt, watch: Watch) -> dict[str, Any]:
-    """Run it; whatever ends it, what was found until then is in the folder and in the result."""
+    """Do it, tell `watch` how it goes, leave a run folder if one was asked for, and return the result."""
     started = time.monotonic()
+    check(ask)
     subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria)
     with subject.target:
-        for line in subject.preflight.lines():
+        for line in subject.lines():
             watch.say(*line)
-        train = data.load(ask.profile, size=ask.settings.resize) if ask.profile else None
-        train = train or training_set(ask.data, ask.settings)
+        train = training_set(ask.profile or ask.data, ask.settings)
+        if train is None and ask.profile:
+            train = data.load(ask.profile, size=ask.settings.resize)
         held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
         seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
-        prey = prepare(subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters)
+        prey = prepare(subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.tries)
         watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
+        return _search(ask, subject, prey, time.monotonic() - started, watch)
+
+
+def check(ask: Hunt) -> None:
+    """Refuse at once what would only be refused after everything is loaded."""
+    _known("recipe", ask.recipe, RECIPES)
+    _known("oracle", ask.oracle, ("auto", *ORACLES))
+    check_criteria(ask.criteria)
+    _fitting(RECIPES[ask.recipe], ask.recipe, ask.parameters)
+    if ask.out:
+        vacant(Path(ask.out))
+
+
+def _search(ask: Hunt, subject: Subject, prey: Prepared, setup: float, watch: Watch) -> dict[str, Any]:
+    """Fuzz; whatever ends it, what was found until then is in the run folder."""
+    gallery, tally, ended = Gallery(subject.images.x), Tally(), "interrupted"
+    with budget.interruptible() as stopped:
         folder = RunFolder(Path(ask.out), _operators(prey.campaign)) if ask.out else None
-        setup = time.monotonic() - started
         if folder:
             folder.describe({"asked": asdict(ask), **_origin(subject, prey), "setup_seconds": round(setup, 2)})
-        tally, ended = Tally(), "error"
-        gallery = Gallery(subject.images.x)
         try:
-            with budget.interruptible() as stopped:
-                ended = _turn(ask, prey, tally, gallery, folder, watch, stopped)
+            ended = _turns(ask, prey, tally, gallery, folder, watch, stopped)
+        except Exception as error:
+            ended = f"error: {error}"
+            if folder and isinstance(error, NnfuzzError):
+                raise NnfuzzError(f"{error}; what was found until then is in {folder.path}") from error
+            raise
         finally:
             result = _result(prey, tally, ask, setup, ended)
             if folder:
+                folder.tick(snapshot(prey, tally))
                 folder.summarise(result)
-                gallery.save(folder.path / "findings.png", subject.images.classes)
                 folder.close()
+                gallery.save(folder.path / "findings.png", subject.images.classes)
     return result
 
 
-def _turn(
+def _turns(
     ask: Hunt, prey: Prepared, tally: Tally, gallery: Gallery, folder: RunFolder | None, watch: Watch,
     stopped: Callable[[], bool],
 ) -> str:  # fmt: skip
@@ -220,6 +246,7 @@ def _origin(subject: Subject, prey: Prepared) -> dict[str, Any]:
         "campaign": repr(prey.campaign),
         "model_digest": subject.digest,
         "data_digest": data.digest(subject.images),
+        "skipped": subject.images.skipped,
         "preflight": asdict(subject.preflight),
         "layers": {str(layer): layer.neurons for layer in target.layers},
         "batch_size": target.batch_size,
@@ -228,5 +255,5 @@ def _origin(subject: Subject, prey: Prepared) -> dict[str, Any]:
     }
 
 
-def _operators(campaign: Campaign) -> tuple[str, ...]:
-    return tuple(operator.name for operator in getattr(campaign.mutate, "operators", ()))
+def _operators(campaign: Campaign) -> tuple[tuple[str, int], ...]:
+    return tuple((operator.name, operator.width) for operator in getattr(campaign.mutate, "operators", ()))

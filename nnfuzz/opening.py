@@ -18,6 +18,7 @@ from nnfuzz.records import Model
 from nnfuzz.target import Target
 
 PROFILE_ROWS = 1000
+NAMED = 5  # of the files left out
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,13 @@ class Subject:
     images: data.Images
     preflight: Preflight
     digest: str  # of the network as it is run
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What a user reads before the run."""
+        skipped = self.images.skipped
+        more = f", and {len(skipped) - NAMED:,} more" if len(skipped) > NAMED else ""
+        said = [("skipped", f"{len(skipped):,} files: {', '.join(skipped[:NAMED])}{more}")] if skipped else []
+        return said + self.preflight.lines()
 
 
 def open_subject(
@@ -87,14 +95,17 @@ def _output(name: str) -> Literal["logits", "probabilities"]:
     raise NnfuzzError(f"expected --output auto, logits or probabilities, and came {name!r}")
 
 
+def check_criteria(criteria: Sequence[str]) -> None:
+    if not criteria or not set(criteria) <= {*coverage.NAMES, "nc-raw"}:
+        raise NnfuzzError(f"expected criteria among {', '.join(coverage.NAMES)}, and came {', '.join(criteria)!r}")
+
+
 def covers(
     subject: Subject, criteria: Sequence[str], train: data.Images | None, sigma: float = 0.0,
     say: Callable[[str, str], None] = lambda name, text: None,
 ) -> list[Cover]:  # fmt: skip
     """One memory for each criterion; the profile is made, or found made, when one of them needs it."""
-    unknown = [name for name in criteria if name not in (*coverage.NAMES, "nc-raw")]
-    if unknown or not criteria:
-        raise NnfuzzError(f"expected criteria among {', '.join(coverage.NAMES)}, and came {', '.join(criteria)!r}")
+    check_criteria(criteria)
     profiled = profile(subject, train, say) if set(criteria) & set(coverage.PROFILED) else None
     sizes = [layer.neurons for layer in subject.target.layers]
     return [Cover(coverage.criterion(name, sizes, profiled, sigma)) for name in criteria]

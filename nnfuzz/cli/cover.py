@@ -38,7 +38,7 @@ def measure(
 
     subject = open_subject(model, spec, settings, criteria)
     with subject.target as target:
-        for line in subject.preflight.lines():
+        for line in subject.lines():
             display.say(*line)
         held = covers(subject, criteria, train, settings.sigma, display.say)
         for x in torch.split(subject.images.x, PROFILE_ROWS):

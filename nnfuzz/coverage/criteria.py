@@ -15,6 +15,7 @@ from torch import Tensor
 from nnfuzz.coverage.ranges import Ranges
 from nnfuzz.records import Seen
 
+BLUR = 1e-5  # of a range: an input that set a bound, run in another batch, may pass it by a rounding error
 NARROW = 0.05  # bucket width for a neuron that never moved while it was profiled
 
 
@@ -101,10 +102,11 @@ class NBC:
         values, r = seen.neurons, self.ranges.to(seen.neurons)
         span = r.high - r.low
         span = torch.where(span > 0, span, NARROW * self.buckets)
-        above = values - (r.high + self.sigma * r.std)
+        beyond = self.sigma * r.std + BLUR * span
+        above = values - (r.high + beyond)
         sides = [torch.where(above > 0, above, -1.0) / span]
         if self.lower:
-            below = (r.low - self.sigma * r.std) - values
+            below = (r.low - beyond) - values
             sides.append(torch.where(below > 0, below, -1.0) / span)
         return _ids(torch.cat([_bucket(s, self.buckets) for s in sides], 1), self.buckets)
 
