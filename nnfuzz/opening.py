@@ -50,8 +50,8 @@ class Subject:
         """What a user reads before the run."""
         skipped = self.images.skipped
         more = f", and {len(skipped) - NAMED:,} more" if len(skipped) > NAMED else ""
-        said = [("skipped", f"{len(skipped):,} files: {', '.join(skipped[:NAMED])}{more}")] if skipped else []
-        return said + self.preflight.lines()
+        files = f"{len(skipped):,} file{'s'[: len(skipped) != 1]}: {', '.join(skipped[:NAMED])}{more}"
+        return [("skipped", files)] * bool(skipped) + self.preflight.lines()
 
 
 def open_subject(

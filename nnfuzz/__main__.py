@@ -1,0 +1,5 @@
+"""python -m nnfuzz"""
+
+from nnfuzz.cli import main
+
+main()

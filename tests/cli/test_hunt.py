@@ -1,0 +1,225 @@
+"""The hunt as a user sees it: its output, its folder, and one sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from nnfuzz.cli import main
+
+CODE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, classes=2):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(1, 2, 3), nn.Linear(2, classes)
+
+    def forward(self, x):
+        left, right = x[..., :4].mean((1, 2, 3)), x[..., 4:].mean((1, 2, 3))
+        return torch.stack([left, right], 1) * 9 + 0 * self.fc(self.conv(x).mean((2, 3)))
+
+class Nan(Net):
+    def forward(self, x):
+        return super().forward(x).where(x.mean((1, 2, 3), keepdim=True)[:, 0, 0] < 0.42, float("nan"))
+
+class Always(Net):
+    def forward(self, x):
+        return super().forward(x) * float("nan")
+
+class Raises(Net):
+    def forward(self, x):
+        if len(x) > 2 and x.mean((1, 2, 3)).max() > 0.42:
+            raise ValueError("a bright one")
+        return super().forward(x)
+
+class Maps(Net):
+    def forward(self, x):
+        return self.conv(x)
+
+def broken():
+    raise RuntimeError("no weights today")
+
+def number():
+    return 3
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model, and images whose brighter half is the label."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NNFUZZ_DATA", str(tmp_path / "home"))
+    (tmp_path / "net.py").write_text(CODE)
+    rng = np.random.default_rng(0)
+    label = np.arange(40) % 2
+    x = rng.integers(60, 100, (40, 8, 8))
+    x[label == 0, :, :4] += 25
+    x[label == 1, :, 4:] += 25
+    np.savez(tmp_path / "images.npz", x=x.astype(np.uint8), y=label)
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Done:
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def nnfuzz(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line, in this process: starting Python and torch takes longer than most of these runs."""
+
+    def run(*arguments: object, code: int = 0) -> Done:
+        monkeypatch.setattr(sys, "argv", ["nnfuzz", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        done = Done(*capsys.readouterr())
+        assert (stop.value.code or 0) == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def refused(nnfuzz: Run) -> Callable[..., str]:
+    """The one sentence on standard error."""
+
+    def run(*arguments: object) -> str:
+        said = nnfuzz(*arguments, code=2).stderr.strip().splitlines()
+        assert len(said) == 1, said
+        return said[0]
+
+    return run
+
+
+def test_one_object_on_standard_output(place: Path, nnfuzz: Run) -> None:
+    done = nnfuzz("hunt", "net.py:Net", "--data", "images.npz", "--tries", 3000, "--out", "run", "--json")
+    result = json.loads(done.stdout)
+    assert 3000 <= result["tries"] < 3000 + 4096
+    assert result["findings"] >= result["distinct_findings"] > 0
+    assert result["seeds_hit"] <= result["seeds"]
+    assert 0 <= result["coverage"]["kmnc"]["before"] <= result["coverage"]["kmnc"]["after"] <= 1
+    assert {"executed", "seconds", "tries_per_second", "corpus", "first_finding_seconds", "run"} <= result.keys()
+    assert len(list(Path("run/findings").glob("*.png"))) == result["distinct_findings"]
+
+
+def test_ctrl_c_keeps_what_was_found(place: Path) -> None:
+    command = [sys.executable, "-m", "nnfuzz", "hunt", "net.py:Net", "--data", "images.npz", "--seconds", "50"]
+    with subprocess.Popen([*command, "--out", "run", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        while not list(place.glob("run/findings/*.png")):
+            assert p.poll() is None
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        out, _ = p.communicate(timeout=20)
+    assert p.returncode == 3
+    result = json.loads(out)
+    assert result["ended"] == "interrupted"
+    assert len(list(Path("run/findings").glob("*.png"))) == result["distinct_findings"] > 0
+
+
+def test_nan_is_a_finding_and_no_crash(place: Path, nnfuzz: Run) -> None:
+    done = nnfuzz("hunt", "net.py:Nan", "--data", "images.npz", "--tries", 3000, "--out", "run", "--json")
+    assert json.loads(done.stdout)["kinds"]["not-finite"] > 0
+
+
+def test_images_without_labels_are_compared_with_the_models_own_answer(place: Path, nnfuzz: Run) -> None:
+    np.savez("bare.npz", x=np.load("images.npz")["x"])
+    done = nnfuzz("hunt", "net.py:Net", "--data", "bare.npz", "--tries", 3000, "--out", "run", "--json")
+    assert json.loads(done.stdout)["kinds"].keys() == {"changed"}
+
+
+def test_a_corrupt_image_is_skipped_counted_and_named(place: Path, nnfuzz: Run) -> None:
+    images = np.load("images.npz")
+    for i, (x, y) in enumerate(zip(images["x"], images["y"], strict=True)):
+        (place / "photos" / str(y)).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(x).save(place / "photos" / str(y) / f"{i}.png")
+    (place / "photos" / "0" / "torn.png").write_bytes((place / "photos" / "0" / "0.png").read_bytes()[:60])
+    done = nnfuzz("hunt", "net.py:Net", "--data", "photos", "--tries", 200, "--out", "run")
+    assert "1 file: 0/torn.png" in done.stdout
+    assert "0/torn.png" in json.loads(Path("run/run.json").read_text())["skipped"][0]
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "sentence"),
+    [
+        ("gone.py:Net", "images.npz", "there is none"),
+        ("net.py:broken", "images.npz", "no weights today"),
+        ("net.py:number", "images.npz", "came int"),
+        ("net.py:Maps", "images.npz", "one row of class scores per image"),
+        ("net.py:Always", "images.npz", "NaN or infinity on every image"),
+        ("net.py:Raises", "bright.npz", "raised ValueError on its input: a bright one"),
+        ("net.py:Net", "gone.npz", "none of them"),
+        ("net.py:Net", "torn.npz", "expected an .npz file"),
+        ("net.py:Net", "colour.npz", "images of 1 channel and the data has 3"),
+        ("net.py:Net", "far.npz", "a label 7"),
+        ("net.py:Net", "negative.npz", "label"),
+        ("net.py:Net", "empty.npz", "expected"),
+        ("net.py:Net", "swapped.npz", "none of 40 seeds is answered right"),
+        ("net.py:Net", "sizes", "expected images of one size"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    place: Path, refused: Callable[..., str], model: str, data: str, sentence: str
+) -> None:
+    images = np.load("images.npz")
+    x, y = images["x"], images["y"]
+    np.savez("colour.npz", x=np.stack([x] * 3, 1), y=y)
+    np.savez("bright.npz", x=x + 20, y=y)
+    np.savez("far.npz", x=x, y=y * 7)
+    np.savez("negative.npz", x=x, y=-y - 5)
+    np.savez("empty.npz", x=x[:0], y=y[:0])
+    np.savez("swapped.npz", x=x, y=1 - y)
+    Path("torn.npz").write_bytes(Path("images.npz").read_bytes()[:500])
+    for i, size in enumerate((8, 9)):
+        (place / "sizes" / str(i)).mkdir(parents=True)
+        Image.fromarray(np.full((size, size), 90, np.uint8)).save(place / "sizes" / str(i) / "a.png")
+    assert sentence in refused("hunt", model, "--data", data, "--tries", 100, "--out", "run")
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--recipe", "nope"), "expected recipe to be one of"),
+        (("--oracle", "nope"), "expected oracle to be one of"),
+        (("--criterion", "nope"), "expected criteria among"),
+        (("--set", "alpha"), "expected --set NAME=VALUE"),
+        (("--set", "nope=1"), "expected a parameter of deephunter"),
+        (("--resize", "8x"), "--resize"),
+        (("--mean", "a"), "--mean"),
+        (("--std", "0"), "--std"),
+        (("--layers", "nope.*"), "no layer is named like nope"),
+        (("--output", "nope"), "--output"),
+        (("--out", "full"), "already holds something"),
+        (("--out", "net.py"), "already holds something"),
+    ],
+)
+def test_options_that_make_no_sense(
+    place: Path, refused: Callable[..., str], options: tuple[str, ...], sentence: str
+) -> None:
+    (place / "full").mkdir()
+    (place / "full" / "mine.txt").write_text("mine")
+    assert sentence in refused("hunt", "net.py:Net", "--data", "images.npz", "--tries", 100, *options)
+    assert (place / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_model_that_fails_on_the_way_leaves_what_was_found(place: Path, refused: Callable[..., str]) -> None:
+    said = refused("hunt", "net.py:Raises", "--data", "images.npz", "--tries", 30000, "--out", "run")
+    assert "a bright one" in said
+    assert "what was found until then is in run" in said
+    assert json.loads(Path("run/summary.json").read_text())["ended"].startswith("error")
