@@ -18,6 +18,8 @@ class Kind(IntEnum):
     MISCLASSIFIED = 1
     CHANGED = 2
     NOT_FINITE = 3
+    RAISED = 4
+    HUNG = 5
 
     @property
     def label(self) -> str:
@@ -125,3 +127,43 @@ class Step:
     gain: Tensor  # [B] coverage units that this row was the first to hit
     verdict: Tensor  # [B] a Kind
     kept: Tensor  # ids the corpus gave to the children it took
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One step of a lineage: an operator and the parameters that it was applied with."""
+
+    operator: str
+    param: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.operator}({', '.join(f'{value:g}' for value in self.param)})"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An input that the oracle complained of, as a run folder holds it. Equal inputs are one finding."""
+
+    id: int
+    kind: str  # a Kind's label
+    image: str  # its file, relative to the run folder
+    seed: int  # row of the original input in the user's data
+    label: int  # -1 = unknown
+    seed_answers: tuple[int, ...]  # what each model says of the seed
+    answers: tuple[int, ...]  # what each model says of the input, -1 where it says nothing
+    confidences: tuple[float, ...]  # of those answers; NaN where scores are not finite
+    mutations: tuple[Mutation, ...]  # from the seed to the input
+    repeated: int  # of `asked` times that it was run again when found, how often the verdict was the same
+    asked: int
+    seconds: float  # of search until it was found
+    error: str = ""  # what the model raised
+    group: int = -1  # of triage
+
+    @property
+    def confirmed(self) -> bool:
+        return self.repeated == self.asked
+
+    @property
+    def right(self) -> int:
+        """What the answer is compared with: the label, or where that is unknown the answer on the seed."""
+        return self.label if self.label >= 0 and self.kind != Kind.CHANGED.label else self.seed_answers[0]
