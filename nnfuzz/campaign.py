@@ -47,14 +47,16 @@ class Campaign:
             self.feedback, self.oracle, self.keep, self.rng,
         )  # fmt: skip
 
-    def state_dict(self) -> dict[str, Any]:
-        """Where the run stands, between two steps."""
-        states = {name: part.state_dict() for name, part in self._remembering().items()}
+    def state_dict(self, corpus: bool = True) -> dict[str, Any]:
+        """Where the run stands, between two steps; without the corpus, where that is written down as it grows."""
+        parts = self._remembering().items()
+        states = {name: part.state_dict() for name, part in parts if corpus or name != "corpus"}
         return {"parts": states, "rng": self.rng.get_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         for name, part in self._remembering().items():
-            part.load_state_dict(state["parts"][name])
+            if name in state["parts"]:
+                part.load_state_dict(state["parts"][name])
         self.rng.set_state(state["rng"])
 
     def _remembering(self) -> dict[str, Stateful]:

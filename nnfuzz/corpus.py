@@ -8,13 +8,22 @@ import torch
 from torch import Tensor
 
 from nnfuzz.records import Batch, take
+from nnfuzz.spill import Mapped
+
+GIB = 2**30
+WIDE = 64  # bytes a row; narrower columns stay in memory, whatever their number
 
 
 class Pool:
-    """Columns that grow by doubling, so that adding and picking rows costs the same at any size."""
+    """Columns that grow by doubling, so that adding and picking rows costs the same at any size.
 
-    def __init__(self) -> None:
+    Beyond `ram` GiB the wide columns (pixels) move to a file that is gone when the pool is.
+    """
+
+    def __init__(self, ram: float = 1.0) -> None:
+        self.ram = ram
         self._columns: dict[str, Tensor] = {}
+        self._mapped: dict[str, Mapped] = {}
         self._rows = 0
 
     def __len__(self) -> int:
@@ -23,13 +32,19 @@ class Pool:
     def __getitem__(self, ids: Tensor) -> Batch:
         """Copies of rows; each one's `parent` is its own id, ready to be handed down."""
         self._check(ids)
-        columns = {name: take(column, ids) for name, column in self._columns.items() if name != "parent"}
+        columns = {name: self._take(name, ids) for name in self._columns if name != "parent"}
         return Batch(columns.pop("x"), columns.pop("label"), columns.pop("seed"), ids, columns)
 
     def note(self, name: str, ids: Tensor) -> Tensor:
         """One column of some rows: "seed", "label", "parent" (where the row came from) or any note."""
         self._check(ids)
-        return self._columns[name][ids]
+        return self._take(name, ids)
+
+    def _take(self, name: str, ids: Tensor) -> Tensor:
+        taken = take(self._columns[name], ids)
+        if name in self._mapped:
+            self._mapped[name].touched(taken.nbytes)
+        return taken
 
     def add(self, batch: Batch) -> Tensor:
         """Take all rows; their new ids come back, in order and without gaps."""
@@ -46,16 +61,33 @@ class Pool:
             raise ValueError(f"the corpus has columns {sorted(self._columns)}, the batch {sorted(fresh)}")
         start, self._rows = self._rows, self._rows + len(batch)
         for name, column in fresh.items():
-            self._room(name)[start : self._rows] = column
+            self._room(name, start)[start : self._rows] = column
+            if name in self._mapped:
+                self._mapped[name].touched(column.nbytes)
         return torch.arange(start, self._rows)
 
-    def _room(self, name: str) -> Tensor:
+    def _room(self, name: str, used: int) -> Tensor:
         held = self._columns[name]
         if self._rows > len(held):
-            grown = held.new_empty((max(self._rows, 2 * len(held)), *held.shape[1:]))
-            grown[: len(held)] = held
-            self._columns[name] = grown
+            rows = max(self._rows, 2 * len(held))
+            self._columns[name] = self._larger(name, held, rows, used)
         return self._columns[name]
+
+    def _larger(self, name: str, held: Tensor, rows: int, used: int) -> Tensor:
+        shape = (rows, *held.shape[1:])
+        if name in self._mapped:
+            return self._mapped[name].grow(shape)
+        row = held.new_empty(held.shape[1:]).nbytes
+        if row < WIDE or self._bytes() + (rows - len(held)) * row <= self.ram * GIB:
+            grown = held.new_empty(shape)
+        else:
+            self._mapped[name] = Mapped(held.dtype)
+            grown = self._mapped[name].grow(shape)
+        grown[:used] = held[:used]
+        return grown
+
+    def _bytes(self) -> int:
+        return sum(column.nbytes for name, column in self._columns.items() if name not in self._mapped)
 
     def _check(self, ids: Tensor) -> None:
         # The buffers are longer than the pool: an id past its end would read rubbish without an error.
@@ -66,5 +98,5 @@ class Pool:
         return {name: column[: self._rows].clone() for name, column in self._columns.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._columns = dict(state)
+        self._columns, self._mapped = dict(state), {}
         self._rows = len(state["x"]) if state else 0

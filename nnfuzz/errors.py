@@ -3,3 +3,7 @@
 
 class NnfuzzError(Exception):
     """Shown as it is, without a traceback; the command line exits with code 2."""
+
+
+class ModelRaised(NnfuzzError):
+    """A network raised an exception on its input."""

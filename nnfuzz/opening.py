@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +16,7 @@ from nnfuzz.coverage import Cover, Ranges, ranges
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.preflight import Preflight, check_fit, examine, gives_probabilities
 from nnfuzz.records import Model
-from nnfuzz.target import Target
+from nnfuzz.target import Guard, Refused, Target
 
 PROFILE_ROWS = 1000
 NAMED = 5  # of the files left out
@@ -46,6 +47,12 @@ class Subject:
     preflight: Preflight
     digest: str  # of the network as it is run
 
+    def __enter__(self) -> Subject:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.target.close()
+
     def lines(self) -> list[tuple[str, str]]:
         """What a user reads before the run."""
         skipped = self.images.skipped
@@ -55,8 +62,9 @@ class Subject:
 
 
 def open_subject(
-    model: Model | str, images: data.Images | str, settings: Settings, criteria: Sequence[str] = ()
-) -> Subject:
+    model: Model | str, images: data.Images | str, settings: Settings, criteria: Sequence[str] = (),
+    guard: Guard = nullcontext, refused: Refused | None = None,
+) -> Subject:  # fmt: skip
     """Load, check that they fit, look at a sample; every complaint is one sentence."""
     model = models.load(model) if isinstance(model, str) else model
     images = data.load(images, size=settings.resize) if isinstance(images, str) else images
@@ -68,6 +76,7 @@ def open_subject(
     came_in = "train" if model.net.training else "eval"
     check_fit(model, images.x)
     target = _target(model, images.x, settings, criteria)
+    target.guard, target.refused = guard, refused
     looked = examine(target, images.x, images.label, came_in)
     return Subject(target, images, looked, models.digest(model.net))
 

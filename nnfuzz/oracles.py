@@ -27,6 +27,12 @@ def not_finite(children: Batch, seen: Seen) -> Tensor:
     return (~seen.logits[0].isfinite().all(1)).long() * Kind.NOT_FINITE
 
 
+def failed(children: Batch, seen: Seen) -> Tensor:
+    """No answer at all: the model raised an exception, or never came back."""
+    raised = seen.raised
+    return torch.where(raised > 0, int(Kind.RAISED), (raised < 0) * int(Kind.HUNG))
+
+
 @dataclass(frozen=True)
 class FirstOf:
     """The first complaint in the order given."""

@@ -89,6 +89,8 @@ def examine(target: Target, x: Tensor, label: Tensor, came_in: str) -> Preflight
     again = target(x[rows[:32]])
     logits, labelled = seen.logits[0], label[rows] >= 0
     finite = logits.isfinite().all(1)
+    if (seen.raised > 0).all() and len(rows):
+        raise NnfuzzError(f"{target.complaints[0]}; it does so on every image it was shown, so correct it first")
     if not finite.any():
         raise NnfuzzError(
             f"model {model.name} answers NaN or infinity on every image it was shown;"

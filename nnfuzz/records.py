@@ -115,6 +115,12 @@ class Seen:
         """[B] the class that the model under test gives."""
         return self.logits[0].argmax(1)
 
+    @property
+    def raised(self) -> Tensor:
+        """[B] 0 where the models answered; n where one raised the target's n-th complaint, negative where it hung."""
+        raised = self.features.get("raised")
+        return torch.zeros(self.logits.shape[1], dtype=torch.int64) if raised is None else raised
+
 
 @dataclass(frozen=True, eq=False)
 class Step:

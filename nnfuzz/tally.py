@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,9 @@ def fingerprints(x: Tensor) -> Tensor:
     return (flat * (2 * weights + 1)).sum(1)
 
 
+COUNTERS = ("tries", "executed", "findings", "first_finding_seconds", "steps", "flaky")
+
+
 @dataclass
 class Tally:
     """Counters over all steps so far. `findings` counts inputs, `distinct` those with different pixels."""
@@ -32,13 +36,19 @@ class Tally:
     findings: int = 0
     first_finding_seconds: float | None = None
     steps: int = 0
+    flaky: int = 0  # findings whose verdict did not come again
     clock: Callable[[], float] = time.monotonic
     kinds: dict[str, int] = field(default_factory=dict)
     _distinct: set[int] = field(default_factory=set)
     _seeds: set[int] = field(default_factory=set)
+    _before: float = 0.0  # seconds of search before this process
 
     def __post_init__(self) -> None:
         self.started = self.clock()
+
+    def resume(self, seconds: float | None = None) -> None:
+        """Let the clock run on from there, or from where it was read last."""
+        self.started = self.clock() - (self._before if seconds is None else seconds)
 
     @property
     def seconds(self) -> float:
@@ -73,3 +83,18 @@ class Tally:
             label = Kind(kind).label
             self.kinds[label] = self.kinds.get(label, 0) + 1
         return torch.tensor(new, dtype=torch.int64)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the fingerprints, which grow with the findings and stand beside them."""
+        return {
+            **{name: getattr(self, name) for name in COUNTERS}, "seconds": self.seconds, "kinds": dict(self.kinds),
+            "seeds": torch.tensor(sorted(self._seeds), dtype=torch.int64),
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any], fingerprints: Sequence[int]) -> None:
+        for name in COUNTERS:
+            setattr(self, name, state[name])
+        self.kinds, self._seeds = dict(state["kinds"]), set(state["seeds"].tolist())
+        self._distinct = set(fingerprints)
+        self._before = float(state["seconds"])
+        self.resume()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nnfuzz.errors import NnfuzzError
+from nnfuzz.errors import ModelRaised, NnfuzzError
 from nnfuzz.layout import placed, swift
 from nnfuzz.probe import Layer, Probe, chosen, discover
 from nnfuzz.records import Model, Seen
 
 ACTIVATIONS_AT_ONCE = {"cpu": 2**24}  # more does not run faster; elsewhere memory is the limit
 ACTIVATIONS_ELSEWHERE = 2**28
+HUNG = -1  # in Seen.raised: not run, since a model once hung on it
+
+Chunk = tuple[Tensor, Tensor, Tensor | None, Tensor]  # logits [M,B,K], neurons [B,N], scaled ones, raised [B]
+Guard = Callable[[Tensor], AbstractContextManager[Any]]
+Refused = Callable[[Tensor], Tensor]  # inputs -> [B] bool
 
 
 class Target:
@@ -61,6 +67,10 @@ class Target:
         self.neurons = sum(layer.neurons for layer in self.layers)
         self.work = max(1, sum(layer.work for layer in found))
         self.activations = max(1, sum(layer.elements for layer in found))
+        self.penultimate = self._penultimate()
+        self.complaints: list[str] = []  # what models raised; see Seen.raised
+        self.refused: Refused | None = None  # inputs that must not be run again, since a model hung on them
+        self.guard: Guard = nullcontext  # entered around every pass, with its inputs
         room = ACTIVATIONS_AT_ONCE.get(self.device.type, ACTIVATIONS_ELSEWHERE)
         self.batch_size = batch_size or max(8, min(512, room // self.activations))
 
@@ -100,7 +110,33 @@ class Target:
             raise NnfuzzError(f"the models tell {', '.join(map(str, counts))} classes apart; they must agree")
         return counts[0]
 
-    def _execute(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _penultimate(self) -> slice:
+        """The neurons of the layer before the scores: what the model sees, in its own terms."""
+        layers = self.layers[:-1] if self._softmax else self.layers
+        layers = layers[:-1] if len(layers) > 1 and layers[-1].neurons == self.classes else layers
+        start = sum(layer.neurons for layer in layers[:-1])
+        return slice(start, start + layers[-1].neurons if layers else 0)
+
+    def _attempt(self, x: Tensor) -> Chunk:
+        """One pass. If the model raises, half the rows at a time, until those that it raises on stand alone."""
+        try:
+            with self.guard(x):
+                return self._execute(x)
+        except ModelRaised as error:
+            if len(x) > 1:
+                parts = [self._attempt(half) for half in (x[: len(x) // 2], x[len(x) // 2 :])]
+                return _joined(parts)
+            if str(error) not in self.complaints:
+                self.complaints.append(str(error))
+            return self._nothing(x, self.complaints.index(str(error)) + 1)
+
+    def _nothing(self, x: Tensor, raised: int) -> Chunk:
+        """In place of answers."""
+        nan = torch.full((len(x), self.neurons), torch.nan, device=self.device, dtype=self.dtype)
+        logits = nan.new_full((len(self.models), len(x), self.classes), torch.nan)
+        return logits, nan, nan if self._probe.scale else None, torch.full((len(x),), raised)
+
+    def _execute(self, x: Tensor) -> Chunk:
         with self._probe:
             logits = [self._logits(x, 0)]
         means, scaled = self._probe.heard()
@@ -111,16 +147,33 @@ class Target:
             if scaled:
                 low, high = p.amin(1, keepdim=True), p.amax(1, keepdim=True)
                 scaled.append((p - low) / (high - low).clamp_min(torch.finfo(p.dtype).tiny))
-        return torch.stack(logits), torch.cat(means, 1), torch.cat(scaled, 1) if scaled else None
+        raised = torch.zeros(len(x), dtype=torch.int64)
+        return torch.stack(logits), torch.cat(means, 1), torch.cat(scaled, 1) if scaled else None, raised
 
     def __call__(self, x: Tensor, grad: bool = False) -> Seen:
         """Run every model on [B, ...] inputs; with `grad`, what comes back can be differentiated."""
+        refused = self.refused(x) if self.refused and not grad else None
+        if refused is None or not refused.any():
+            return self._run(x, grad)
+        found = _joined([_chunk(self._run(x[~refused], grad)), self._nothing(x[refused], HUNG)])
+        order = torch.cat([(~refused).nonzero(), refused.nonzero()]).flatten().argsort()
+        return _seen(found)[order]
+
+    def alone(self, x: Tensor) -> Seen:
+        """Each input in a pass of its own."""
+        size, self.batch_size = self.batch_size, 1
+        try:
+            return self(x)
+        finally:
+            self.batch_size = size
+
+    def _run(self, x: Tensor, grad: bool) -> Seen:
         with torch.set_grad_enabled(grad):
-            chunks: list[tuple[Tensor, Tensor, Tensor | None]] = []
+            chunks: list[Chunk] = []
             start = 0
             while start < len(x) or not chunks:
                 try:
-                    chunks.append(self._execute(x[start : start + self.batch_size]))
+                    chunks.append(self._attempt(x[start : start + self.batch_size]))
                 except Exception as error:
                     if not is_out_of_memory(error) or self.batch_size == 1:
                         raise
@@ -129,9 +182,7 @@ class Target:
                 start += len(chunks[-1][1])
                 if not len(x):
                     break
-            logits, means, scaled = zip(*chunks, strict=True)
-            features = {} if scaled[0] is None else {"scaled": torch.cat(scaled)}
-            return Seen(torch.cat(logits, 1).cpu(), torch.cat(means), features)
+            return _seen(_joined(chunks))
 
     def close(self) -> None:
         """Take the hooks off and put every module back in its mode."""
@@ -148,6 +199,21 @@ class Target:
         self.close()
 
 
+def _joined(chunks: Sequence[Chunk]) -> Chunk:
+    logits, means, scaled, raised = zip(*chunks, strict=True)
+    return torch.cat(logits, 1), torch.cat(means), None if scaled[0] is None else torch.cat(scaled), torch.cat(raised)
+
+
+def _seen(chunk: Chunk) -> Seen:
+    logits, means, scaled, raised = chunk
+    features = {} if scaled is None else {"scaled": scaled}
+    return Seen(logits.cpu(), means, {**features, "raised": raised} if raised.any() else features)
+
+
+def _chunk(seen: Seen) -> Chunk:
+    return seen.logits.to(seen.neurons.device), seen.neurons, seen.features.get("scaled"), seen.raised
+
+
 @contextmanager
 def _blaming(model: Model) -> Iterator[None]:
     """Whatever a network raises is said in one sentence that names it; running out of memory stays what it is."""
@@ -157,7 +223,7 @@ def _blaming(model: Model) -> Iterator[None]:
         if isinstance(error, NnfuzzError) or is_out_of_memory(error):
             raise
         line = (str(error).strip() or "no message").splitlines()[0]
-        raise NnfuzzError(f"model {model.name} raised {type(error).__name__} on its input: {line}") from error
+        raise ModelRaised(f"model {model.name} raised {type(error).__name__} on its input: {line}") from error
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -33,7 +33,6 @@ def demo(
         )  # fmt: skip
         result = hunt(ask, display)
         summary(display, result)
-        display.say("look at", str(folder / "findings.png"))
         display.finish(result)
 
 

@@ -16,7 +16,8 @@ QUIET = 5.0  # seconds between two plain lines
 
 def in_words(now: Mapping[str, Any]) -> dict[str, str]:
     """A snapshot as a user reads it."""
-    known = ("seconds", "tries", "executed", "tries_per_second", "findings", "distinct_findings", "seeds_hit", "corpus")
+    known = ("seconds", "tries", "executed", "tries_per_second", "findings", "distinct_findings", "seeds_hit", "corpus",
+             "flaky")  # fmt: skip
     cover = "  ".join(f"{name} {value:.1%}" for name, value in now.items() if name not in known)
     return {
         "time": f"{now['seconds']:.0f} s",
@@ -89,4 +90,4 @@ def summary(display: Display, result: Mapping[str, Any]) -> None:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in r["kinds"].items()) or "nothing found"
     display.say("findings", f"{kinds}; {r['seeds_hit']:,} of {r['seeds'] - r['seeds_set_aside']:,} seeds")
     if r["run"]:
-        display.say("run", f"{r['run']} (findings.png, findings.csv, findings/, stats.csv)")
+        display.say("run", f"{r['run']} (run.json, run.db, findings/, stats.csv)")

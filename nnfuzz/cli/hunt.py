@@ -27,7 +27,8 @@ def hunt(
     seed: o.Seed = 0, out: o.Out = None, profile: o.Profile = None, set_: Set = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
-    sigma: o.Sigma = 0.0, threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
+    sigma: o.Sigma = 0.0, hang_seconds: o.HangSeconds = 60.0, corpus_ram: o.CorpusRam = 1.0,
+    threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Hunt for realistic images that MODEL gets wrong."""
     from nnfuzz.hunting import Hunt
@@ -39,7 +40,7 @@ def hunt(
     )  # fmt: skip
     ask = Hunt(
         model, data, recipe, o.listed(criterion), oracle, _limit(seconds, tries), tries, seeds, seed, profile,
-        out or fresh(model, recipe), pairs(set_), settings,
+        out or fresh(model, recipe), pairs(set_), settings, hang_seconds or None, corpus_ram,
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")

@@ -39,6 +39,13 @@ Layers = Annotated[
 Exclude = Annotated[str | None, typer.Option(help="Do not probe layers named like this", show_default=False)]
 EveryLayer = Annotated[bool, typer.Option("--every-layer", help="Count each module's output by itself")]
 Sigma = Annotated[float, typer.Option(min=0, help="nbc and snac: how many standard deviations beyond the bounds")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run", show_default=False)]
+OtherModel = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL", help="Another model, instead of the run's", show_default=False)
+]
+TrustModel = Annotated[bool, typer.Option("--trust-model", help="Open a model that can run code, whoever made it")]
+HangSeconds = Annotated[float, typer.Option(min=0, help="End a model that does not come back for so long; 0: never")]
+CorpusRam = Annotated[float, typer.Option(min=0, help="GiB of the corpus held in memory; the rest lies on disk")]
 
 
 def settings(

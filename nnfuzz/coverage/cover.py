@@ -25,7 +25,10 @@ class Cover:
         return f"Cover({self.criterion!r})"
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
-        return self.update(self.criterion(seen))
+        ids = self.criterion(seen)
+        if "raised" in seen.features:  # then there are no neurons to speak of
+            ids = torch.where((seen.raised != 0).to(ids.device)[:, None], -1, ids)
+        return self.update(ids)
 
     def update(self, ids: Tensor) -> Tensor:
         """[B,H] unit ids -> [B] gain, as if the rows had come one by one."""

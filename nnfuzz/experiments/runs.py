@@ -12,7 +12,7 @@ from nnfuzz import budget
 from nnfuzz.campaign import seeded
 from nnfuzz.coverage import Cover
 from nnfuzz.experiments.sample import Reservoir
-from nnfuzz.hunting import Prepared, Watch, limited, prepare, snapshot
+from nnfuzz.hunting import Prepared, Watch, limited, prepare
 from nnfuzz.opening import Subject
 from nnfuzz.records import Batch, Kind
 from nnfuzz.tally import Tally
@@ -72,7 +72,7 @@ def guided(
     before = covered(cover)
     sample = Reservoir(limits.tests, seeded(limits.seed))
     tally, passed = _turn(prey, before[0], sample, limits, goal, watch, stopped)
-    numbers = {k: v for k, v in snapshot(prey, tally).items() if k != cover.criterion.name}
+    numbers = {k: v for k, v in prey.snapshot(tally).items() if k != cover.criterion.name}
     return Run(
         name, published, cover.criterion.name, subject.target.neurons, seeds, numbers, before, covered(cover), passed,
         *sample.held(), sample.offered,
@@ -97,7 +97,7 @@ def _turn(
             passed = _passed(goal, (share, cover.coverage), passed, round(tally.seconds, 2))
         if tally.seconds - ticked >= 1:
             ticked = tally.seconds
-            watch.tick(snapshot(prey, tally))
+            watch.tick(prey.snapshot(tally))
     return tally, passed
 
 

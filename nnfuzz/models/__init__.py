@@ -2,7 +2,7 @@
 
 from nnfuzz.models.augment import crop, crop_flip
 from nnfuzz.models.digest import digest
-from nnfuzz.models.loading import load
+from nnfuzz.models.loading import load, runs_code
 from nnfuzz.models.train import Epoch, Trained, accuracy, one_cycle, three_stages, train
 from nnfuzz.models.weights import save
 from nnfuzz.models.zoo import ZOO, build
@@ -18,6 +18,7 @@ __all__ = [
     "digest",
     "load",
     "one_cycle",
+    "runs_code",
     "save",
     "three_stages",
     "train",

@@ -41,6 +41,12 @@ def load(spec: str) -> Model:
     return model
 
 
+def runs_code(spec: str) -> bool:
+    """Does loading this run Python that somebody else may have written?"""
+    found = FUNCTION.match(spec)
+    return spec.partition("@")[0] not in ZOO and not (found and found["source"] == "torchvision")
+
+
 def _trained(name: str) -> Path:
     path = folder() / "models" / f"{ZOO[name].dataset}-{name}.safetensors"
     if not path.is_file():

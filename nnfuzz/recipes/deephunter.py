@@ -20,6 +20,7 @@ def deephunter(
     *,
     rows: int = 512,
     rng: int = 0,
+    ram: float = 1.0,
     select: str = "pool",
     keep: str = "rows",
     alpha: float = 0.02,
@@ -34,6 +35,8 @@ def deephunter(
 ) -> Campaign:
     """Algorithm 1, with Algorithm 2 as its mutator; `rows` mutants a turn, `power` (the paper's K) a batch.
 
+    `ram` is how many GiB of the corpus are held in memory.
+
     `select` is the batch pool of sections 3.3 and 3.5, or a choice of single seeds: uniform, recent,
     probabilistic. `keep` is rows (section 3.4: what hits nothing new is discarded) or batches (Algorithm 1:
     all of B' when any of it does).
@@ -47,6 +50,6 @@ def deephunter(
     else:
         schedule = SEED_LEVEL[select](rows)
     return Campaign(
-        recipe="deephunter", seeds=mutate.start(seeds), corpus=Pool(), schedule=schedule, mutate=mutate,
+        recipe="deephunter", seeds=mutate.start(seeds), corpus=Pool(ram), schedule=schedule, mutate=mutate,
         valid=Differs(), target=target, feedback=feedback, oracle=oracle, keep=KEEPS[keep], rng=seeded(rng),
     )  # fmt: skip

@@ -14,12 +14,12 @@ from nnfuzz.validity import Differs, L0Linf
 
 def random(
     seeds: Batch, target: Target, feedback: Feedback, oracle: Oracle, *, rows: int = 512, rng: int = 0,
-    alpha: float = 0.02, beta: float = 0.20, try_num: int = 50,
+    ram: float = 1.0, alpha: float = 0.02, beta: float = 0.20, try_num: int = 50,
 ) -> Campaign:  # fmt: skip
     """Every mutant is one mutation away from a seed picked at random; coverage is measured, never used."""
     mutate = Metamorphic(DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, satisfied=L0Linf(alpha, beta), tries=try_num)
     return Campaign(
-        recipe="random", seeds=mutate.start(seeds), corpus=Pool(), schedule=Uniform(rows, energy=1),
+        recipe="random", seeds=mutate.start(seeds), corpus=Pool(ram), schedule=Uniform(rows, energy=1),
         mutate=mutate, valid=Differs(), target=target, feedback=feedback, oracle=oracle, keep=KEEPS["nothing"],
         rng=seeded(rng),
     )  # fmt: skip

@@ -14,8 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from torch import Tensor
 
 from nnfuzz.cli import main
+from nnfuzz.store import Run as Stored
+from nnfuzz.store import inputs
 
 CODE = """
 import torch
@@ -40,7 +43,7 @@ class Always(Net):
 
 class Raises(Net):
     def forward(self, x):
-        if len(x) > 2 and x.mean((1, 2, 3)).max() > 0.42:
+        if x.mean((1, 2, 3)).max() > 0.42:
             raise ValueError("a bright one")
         return super().forward(x)
 
@@ -218,8 +221,29 @@ def test_options_that_make_no_sense(
     assert (place / "full" / "mine.txt").read_text() == "mine"
 
 
-def test_a_model_that_fails_on_the_way_leaves_what_was_found(place: Path, refused: Callable[..., str]) -> None:
-    said = refused("hunt", "net.py:Raises", "--data", "images.npz", "--tries", 30000, "--out", "run")
-    assert "a bright one" in said
-    assert "what was found until then is in run" in said
+def test_an_exception_is_a_finding_with_its_input(place: Path, nnfuzz: Run) -> None:
+    done = nnfuzz("hunt", "net.py:Raises", "--data", "images.npz", "--tries", 3000, "--out", "run", "--json")
+    assert json.loads(done.stdout)["kinds"]["raised"] > 0
+    raised = [finding for finding in Stored(Path("run")).findings if finding.kind == "raised"]
+    assert all("raised ValueError on its input: a bright one" in finding.error for finding in raised)
+    assert all(finding.answers == (-1,) and finding.confirmed for finding in raised)
+    assert (np.asarray(Image.open(Path("run") / raised[0].image)) / 255).mean() > 0.42
+
+
+def test_what_was_found_is_kept_when_the_disk_is_full(
+    place: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, saved = inputs.save, []
+
+    def full(x: Tensor, path: Path) -> None:
+        if len(saved) == 20:
+            raise OSError(28, "No space left on device")
+        saved.append(path)
+        save(x, path)
+
+    monkeypatch.setattr(inputs, "save", full)
+    said = refused("hunt", "net.py:Net", "--data", "images.npz", "--tries", 30000, "--out", "run")
+    assert "No space left on device" in said
+    assert "what was found until then is in" in said
     assert json.loads(Path("run/summary.json").read_text())["ended"].startswith("error")
+    assert len(list(Path("run/findings").glob("*.png"))) == 20

@@ -1,0 +1,46 @@
+"""nnfuzz replay: execute stored findings again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnfuzz.cli import options as o
+from nnfuzz.cli.display import Display
+
+Ids = Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Findings [default: all]", show_default=False)]
+
+
+def replay(
+    run: o.Run, ids: Ids = None, model: o.OtherModel = None, mean: o.Mean = None, std: o.Std = None,
+    output: o.Output = "auto", batch_size: o.BatchSize = None, threads: o.Threads = None, device: o.Device = "cpu",
+    trust_model: o.TrustModel = False, as_json: o.Json = False,
+) -> None:  # fmt: skip
+    """Execute findings again, from their pictures: REPRODUCED, FIXED or CHANGED; exit code 1 if any still fails."""
+    from nnfuzz.hunting.replay import FIXED
+    from nnfuzz.hunting.replay import replay as go
+
+    o.use_threads(threads)
+    settings = o.settings(device, batch_size, mean, std, output, None, None, None, False, 0.0)
+    with Display(as_json) as display:
+        display.title(f"replaying {run}")
+        done = go(Path(run), ids or (), model, settings, trust_model)
+        for one in done:
+            f = one.finding
+            says = f"seed {f.seed}, rightly {f.right}, was answered {f.answers[0]}, now {one.answers[0]}"
+            display.say(f"{f.id:06d}", f"{one.status:<10} {f.kind}: {says}, {f.image}")
+        counts = Counter(one.status for one in done)
+        display.say("all", ", ".join(f"{n:,} {status}" for status, n in counts.items()) or "nothing to replay")
+        display.finish({
+            "run": run, "replayed": len(done), **{s.lower(): counts[s] for s in ("REPRODUCED", "FIXED", "CHANGED")},
+            "findings": [
+                {"id": one.finding.id, "image": one.finding.image, "status": one.status, "kind": one.kind,
+                 "answers": one.answers, "confidences": one.confidences, "was": asdict(one.finding)} for one in done
+            ],
+        })  # fmt: skip
+    if counts[FIXED] < len(done):
+        raise typer.Exit(1)

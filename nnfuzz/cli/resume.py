@@ -1,0 +1,29 @@
+"""nnfuzz resume: go on with a run that was stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from nnfuzz.cli import options as o
+from nnfuzz.cli.display import Display, summary
+
+
+def resume(
+    run: o.Run, seconds: o.Seconds = None, tries: o.Tries = None, trust_model: o.TrustModel = False,
+    as_json: o.Json = False,
+) -> None:  # fmt: skip
+    """Go on with a run that was stopped or killed; it ends exactly where it would have ended.
+
+    --seconds and --tries count from the run's beginning.
+    """
+    from nnfuzz.hunting import resume as go
+
+    with Display(as_json) as display:
+        display.title(f"going on with {run}")
+        result = go(Path(run), display, seconds, tries, trust_model)
+        summary(display, result)
+        display.finish(result)
+    if result["ended"] == "interrupted":
+        raise typer.Exit(3)

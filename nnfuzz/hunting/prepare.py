@@ -1,0 +1,84 @@
+"""From an opened subject to a campaign that is ready to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from nnfuzz.campaign import Campaign, seeded
+from nnfuzz.coverage import Cover
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.feedback import Together
+from nnfuzz.hunting.ask import ORACLES, fitting, known
+from nnfuzz.opening import Subject
+from nnfuzz.recipes import RECIPES
+from nnfuzz.records import Batch
+from nnfuzz.tally import Tally
+
+# What one turn of the loop costs the model at most: a second or so on two cores. Not measured but
+# counted, so that the same seed gives the same run on every machine.
+TURN_WORK, TURN_ACTIVATIONS, TURN_ROWS = 2**37, 2**28, 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A campaign whose seeds are admitted, and what measures it."""
+
+    campaign: Campaign
+    covers: Sequence[Cover]
+    before: Sequence[float]
+    aside: Batch
+
+    def counts(self, tally: Tally) -> dict[str, int]:
+        """What is the same in every run with the same seed."""
+        return {
+            "tries": tally.tries, "executed": tally.executed, "findings": tally.findings,
+            "distinct_findings": tally.distinct, "seeds_hit": tally.seeds_hit, "corpus": len(self.campaign.corpus),
+            "flaky": tally.flaky,
+        }  # fmt: skip
+
+    def coverage(self) -> dict[str, float]:
+        return {cover.criterion.name: round(cover.coverage, 6) for cover in self.covers}
+
+    def snapshot(self, tally: Tally) -> dict[str, Any]:
+        """Where a run stands, in plain numbers."""
+        rate = round(tally.tries / max(tally.seconds, 1e-9), 1)
+        clock = {"seconds": round(tally.seconds, 2), "tries_per_second": rate}
+        return {**clock, **self.counts(tally), **self.coverage()}
+
+
+def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch:
+    """`count` inputs picked at random, each under its own row number in the data."""
+    if count >= len(x):
+        return Batch.of_seeds(x, label)  # as they lie: a copy of all would cost as much memory again
+    rows = torch.randperm(len(x), generator=seeded(seed))[:count].sort().values
+    every = Batch.of_seeds(x[rows], label[rows])
+    return Batch(every.x, every.label, rows, every.parent)
+
+
+def prepare(
+    subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
+    seed: int = 0, parameters: Mapping[str, Any] | None = None, tries: int | None = None, ram: float = 1.0,
+) -> Prepared:  # fmt: skip
+    """The recipe's campaign on an opened subject, with its seeds admitted; no turn makes more than `tries`."""
+    if oracle == "auto":
+        oracle = "misclassified" if (seeds.label >= 0).all() else "changed"
+    known("recipe", recipe, RECIPES)
+    known("oracle", oracle, ORACLES)
+    make = RECIPES[recipe]
+    target = subject.target
+    rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
+    rows = min(rows, tries or rows)
+    parameters = fitting(make, recipe, {"rows": rows, "rng": seed, "ram": ram, **(parameters or {})})
+    feedback = covers[0] if len(covers) == 1 else Together(covers)
+    campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
+    aside = campaign.admit()
+    if not len(campaign.corpus):
+        raise NnfuzzError(
+            f"none of {len(seeds)} seeds is answered right, so there is nothing to start from; check --mean/--std and"
+            " the order of the classes, or use --oracle changed"
+        )
+    return Prepared(campaign, covers, [cover.coverage for cover in covers], aside)

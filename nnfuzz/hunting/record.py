@@ -1,0 +1,124 @@
+"""What is written down of each step: counters, what the corpus took, and each new finding, confirmed and described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.hunting.prepare import Prepared
+from nnfuzz.lineage import lineage
+from nnfuzz.opening import Subject
+from nnfuzz.records import Batch, Finding, Kind, Seen, Step
+from nnfuzz.roles import Oracle
+from nnfuzz.store import RunFolder, ending
+from nnfuzz.tally import Tally, fingerprints
+from nnfuzz.target import Target
+
+CHECKPOINT = 0.5  # seconds of search between two
+
+
+def confirm(target: Target, oracle: Oracle, found: Batch, verdict: Tensor) -> Tensor:
+    """[B] how often the same verdict comes again: in another batch, in another order, and alone."""
+    backwards = torch.arange(len(found)).flip(0)
+    together = oracle(found[backwards], target(found.x[backwards]))[backwards]
+    alone = oracle(found, target.alone(found.x))
+    return (together == verdict).long() + (alone == verdict).long()
+
+
+ASKED = 2  # by `confirm`
+
+
+class Recorder:
+    """Reads the steps of one campaign, in order."""
+
+    def __init__(self, subject: Subject, prey: Prepared, folder: RunFolder | None) -> None:
+        self.subject, self.prey, self.folder = subject, prey, folder
+        self.tally = Tally()
+        self._saved = 0.0
+        mutate = prey.campaign.mutate
+        self._operators = tuple((o.name, o.width) for o in getattr(mutate, "operators", ()))
+
+    def read(self, step: Step) -> list[Finding]:
+        """The findings that are new."""
+        tally, folder, corpus = self.tally, self.folder, self.prey.campaign.corpus
+        first = tally.distinct
+        rows = tally.read(step)
+        found = self._describe(step, rows, first) if len(rows) else []
+        tally.flaky += sum(not finding.confirmed for finding in found)
+        if folder:
+            if len(step.kept):
+                batch = corpus[step.kept]
+                parent = corpus.note("parent", step.kept)
+                folder.keep(tally.steps, Batch(batch.x, batch.label, batch.seed, parent, batch.notes))
+            self._store(folder, step, rows, found)
+            folder.step(tally.steps, {"seconds": tally.seconds, **self.prey.counts(tally)}, self.prey.coverage())
+            if tally.seconds - self._saved >= CHECKPOINT:
+                self.save()
+        return found
+
+    def _describe(self, step: Step, rows: Tensor, first: int) -> list[Finding]:
+        found, seen, verdict = step.children[rows], step.seen[rows], step.verdict[rows]
+        campaign, target = self.prey.campaign, self.subject.target
+        runs = verdict != Kind.HUNG
+        repeated = torch.zeros_like(verdict)
+        repeated[runs] = confirm(target, campaign.oracle, found[runs], verdict[runs])
+        sure, answer = seen.logits.softmax(2).max(2)  # [M,B]
+        answer = torch.where(seen.raised != 0, -1, answer)
+        seed_answer = found.notes.get("answer", torch.full_like(found.label, -1)).reshape(len(found), -1)
+        trails = lineage(campaign.corpus, found, self._operators)
+        seconds = round(self.tally.seconds, 3)
+        return [
+            Finding(
+                id=first + i, kind=Kind(kind).label,
+                image=f"findings/{first + i:06d}-{Kind(kind).label}.{ending(found.x[i])}",
+                seed=int(found.seed[i]), label=int(found.label[i]), seed_answers=tuple(seed_answer[i].tolist()),
+                answers=tuple(answer[:, i].tolist()), confidences=tuple(round(c, 6) for c in sure[:, i].tolist()),
+                mutations=trails[i], repeated=int(repeated[i]), asked=ASKED * bool(runs[i]), seconds=seconds,
+                error=self._error(seen, i),
+            )
+            for i, kind in enumerate(verdict.tolist())
+        ]  # fmt: skip
+
+    def _error(self, seen: Seen, row: int) -> str:
+        number = int(seen.raised[row])
+        return self.subject.target.complaints[number - 1] if number > 0 else ""
+
+    def _store(self, folder: RunFolder, step: Step, rows: Tensor, found: list[Finding]) -> None:
+        if not found:
+            return
+        children, neurons = step.children[rows], step.seen.neurons[rows.to(step.seen.neurons.device)].cpu()
+        seen = neurons[:, self.subject.target.penultimate]
+        for seed in sorted(set(children.seed.tolist())):
+            folder.original(seed, self.subject.images.x[seed])
+        folder.add(self.tally.steps, found, children.x, children.parent, fingerprints(children.x), seen)
+
+    def save(self) -> None:
+        """A checkpoint: from here a run goes on."""
+        if self.folder:
+            self._saved = self.tally.seconds
+            self.folder.checkpoint(self.tally.steps, self.state_dict())
+
+    def state_dict(self) -> dict[str, Any]:
+        campaign = self.prey.campaign
+        return {
+            "campaign": campaign.state_dict(corpus=False), "corpus": len(campaign.corpus),
+            "tally": self.tally.state_dict(),
+        }  # fmt: skip
+
+    def restore(self, folder: RunFolder, state: Mapping[str, Any]) -> None:
+        """Stand where the checkpoint stood; the seeds are admitted already."""
+        campaign = self.prey.campaign
+        for batch in folder.kept():
+            campaign.corpus.add(batch)
+        if len(campaign.corpus) != state["corpus"]:
+            raise NnfuzzError(
+                f"expected a corpus of {state['corpus']:,} in {folder.path} and came {len(campaign.corpus):,}; the run"
+                " is damaged, or its model or data have changed"
+            )
+        campaign.load_state_dict(state["campaign"])
+        self.tally.load_state_dict(state["tally"], folder.fingerprints())
+        self._saved = self.tally.seconds

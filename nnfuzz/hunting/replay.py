@@ -1,0 +1,91 @@
+"""Stored findings, executed again: by the same model, or by the one that is to replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from nnfuzz import data
+from nnfuzz.hunting.ask import ORACLES
+from nnfuzz.hunting.reopen import asked, where
+from nnfuzz.opening import Settings, Subject, open_subject
+from nnfuzz.records import Batch, Finding, Kind, Seen
+from nnfuzz.store import Run
+from nnfuzz.target import Target
+from nnfuzz.watchdog import Watchdog
+
+REPRODUCED, FIXED, CHANGED = "REPRODUCED", "FIXED", "CHANGED"
+ROWS = 1000  # loaded at once
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What became of a finding: the same wrong answer again, a right one, or another wrong one."""
+
+    finding: Finding
+    status: str
+    kind: str
+    answers: tuple[int, ...]
+    confidences: tuple[float, ...]
+
+
+def replay(
+    path: Path, ids: Sequence[int] = (), model: str | None = None, settings: Settings | None = None,
+    trust: bool = False,
+) -> list[Replayed]:  # fmt: skip
+    """Execute findings from their files; no ids: all of them. `settings` are how another model is fed."""
+    run = Run(path.absolute())
+    findings = sorted(run.chosen(tuple(ids)), key=lambda finding: finding.kind == Kind.HUNG.label)
+    if not findings:
+        return []
+    ask = asked(run, str(Path(model).absolute()) if model and Path(model).exists() else model, trust)
+    images = _originals(run, findings)
+    with (
+        where(run),
+        Watchdog(run.path, ask.hang_seconds or 60.0) as guard,
+        open_subject(ask.model, images, settings or ask.settings, (), guard) as subject,
+    ):
+        parts = [findings[i : i + ROWS] for i in range(0, len(findings), ROWS)]
+        done = [one for part in parts for one in judged(run, part, subject)]
+    return sorted(done, key=lambda one: one.finding.id)
+
+
+def _originals(run: Run, findings: Sequence[Finding]) -> data.Images:
+    """The seeds' images, for a look at the model, and for its own answers on them."""
+    label = {finding.seed: finding.label for finding in findings}
+    x = torch.stack([run.original(seed) for seed in label])
+    return data.Images(x, torch.tensor(list(label.values())), tuple(run.configuration.get("classes", ())), "replay")
+
+
+def judged(run: Run, findings: Sequence[Finding], subject: Subject) -> list[Replayed]:
+    """Each finding by the oracle that complained of it."""
+    x = torch.stack([run.pixels(finding) for finding in findings])
+    seeds = torch.tensor([finding.seed for finding in findings])
+    answer = _answers_on_seeds(run, seeds, subject.target)
+    label = torch.tensor([finding.label for finding in findings])
+    batch = Batch(x, label, seeds, torch.full_like(seeds, -1), {"answer": answer})
+    seen = subject.target(x)
+    by_label = ORACLES["misclassified"](batch, seen)
+    unlabelled = torch.tensor([f.kind == Kind.CHANGED.label or f.label < 0 for f in findings])
+    verdict = torch.where(unlabelled, ORACLES["changed"](batch, seen), by_label)
+    return [_compared(finding, seen[row : row + 1], int(verdict[row])) for row, finding in enumerate(findings)]
+
+
+def _answers_on_seeds(run: Run, seeds: Tensor, target: Target) -> Tensor:
+    """What this model, which may be another one, says of the originals."""
+    rows = {seed: row for row, seed in enumerate(dict.fromkeys(seeds.tolist()))}
+    answer = target(torch.stack([run.original(seed) for seed in rows])).answer
+    return answer[torch.tensor([rows[seed] for seed in seeds.tolist()])]
+
+
+def _compared(finding: Finding, seen: Seen, verdict: int) -> Replayed:
+    sure, answer = seen.logits[:, 0].softmax(1).max(1)
+    answers = tuple(torch.where(seen.raised != 0, -1, answer).tolist())
+    kind = Kind(verdict).label
+    same = kind == finding.kind and (answers == finding.answers or kind == Kind.NOT_FINITE.label)
+    status = FIXED if verdict == Kind.NOTHING else REPRODUCED if same else CHANGED
+    return Replayed(finding, status, kind, answers, tuple(sure.tolist()))

@@ -1,0 +1,194 @@
+"""One hunt from start to end: open, look, profile, admit, fuzz, and the numbers that come out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+import nnfuzz
+from nnfuzz import budget, data
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.hunting.ask import Hunt, check
+from nnfuzz.hunting.prepare import Prepared, choose, prepare
+from nnfuzz.hunting.record import Recorder
+from nnfuzz.hunting.reopen import described, hung_inputs, same_again
+from nnfuzz.opening import Subject, covers, open_subject, training_set
+from nnfuzz.records import Finding, Step
+from nnfuzz.store import RunFolder
+from nnfuzz.target import Guard
+from nnfuzz.watchdog import Watchdog
+
+
+class Watch(Protocol):
+    """Who looks on while a hunt runs."""
+
+    def say(self, name: str, text: str) -> None: ...
+    def tick(self, snapshot: dict[str, Any]) -> None: ...
+
+
+def hunt(ask: Hunt, watch: Watch) -> dict[str, Any]:
+    """Do it, tell `watch` how it goes, leave a run folder if one was asked for, and return the result."""
+    check(ask)
+    folder = RunFolder.create(Path(ask.out)) if ask.out else None
+    if folder:
+        folder.describe(described(ask))
+    return go(ask, folder, watch)
+
+
+def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
+    """Start a run, or go on with the one that the folder holds."""
+    started = time.monotonic()
+    with ExitStack() as stack:
+        if folder:
+            stack.callback(folder.close)
+        guard = stack.enter_context(Watchdog(folder.path, ask.hang_seconds)) if folder and ask.hang_seconds else None
+        try:
+            subject = stack.enter_context(_opened(ask, guard or nullcontext, folder, watch))
+            recorder = Recorder(subject, _prepared(ask, subject, watch), folder)
+            if folder:
+                _stand(ask, folder, recorder, watch)
+                folder.fresh = False
+        except NnfuzzError:
+            if folder and folder.fresh:
+                stack.close()
+                folder.discard()
+            raise
+        return _search(ask, recorder, time.monotonic() - started, watch)
+
+
+def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> Subject:
+    refused = hung_inputs(folder.path) if folder else None
+    subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard, refused)
+    for line in subject.lines():
+        watch.say(*line)
+    return subject
+
+
+def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
+    train = training_set(ask.profile or ask.data, ask.settings)
+    if train is None and ask.profile:
+        train = data.load(ask.profile, size=ask.settings.resize)
+    held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
+    seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
+    prey = prepare(
+        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.tries, ask.corpus_ram
+    )  # fmt: skip
+    watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
+    return prey
+
+
+def _stand(ask: Hunt, folder: RunFolder, recorder: Recorder, watch: Watch) -> None:
+    """At the folder's last checkpoint, or at its first."""
+    found = folder.state()
+    origin = _origin(recorder.subject, recorder.prey)
+    if found is None:
+        folder.describe({**described(ask), **origin})
+        recorder.save()
+        return
+    same_again(folder.path, origin)
+    recorder.restore(folder, found[1])
+    tally = recorder.tally
+    watch.say("goes on", f"after {tally.seconds:.1f} s and {tally.tries:,} mutants, {tally.distinct:,} findings")
+
+
+def limited(steps: Iterator[Step], seconds: float | None, tries: int | None) -> Iterator[Step]:
+    """The steps until a limit is reached."""
+    if seconds is not None:
+        steps = budget.seconds(steps, seconds)
+    return steps if tries is None else budget.tries(steps, tries)
+
+
+def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[str, Any]:
+    """Fuzz; whatever ends it, what was found until then is in the run folder."""
+    ended, folder = "interrupted", recorder.folder
+    with budget.interruptible() as stopped:
+        recorder.tally.resume()
+        try:
+            ended = _turns(ask, recorder, watch, stopped)
+            recorder.save()  # not where a step broke off: the last checkpoint stands between two whole ones
+        except Exception as error:
+            ended = f"error: {error}"
+            if folder and isinstance(error, NnfuzzError):
+                raise NnfuzzError(f"{error}; what was found until then is in {folder.path}") from error
+            raise
+        finally:
+            result = _result(ask, recorder, setup, ended)
+            if folder:
+                folder.tick(recorder.prey.snapshot(recorder.tally))
+                folder.summarise(result)
+    return result
+
+
+def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bool]) -> str:
+    """Read the steps until they end; say why they did."""
+    tally, folder = recorder.tally, recorder.folder
+    seconds = None if ask.seconds is None else ask.seconds - tally.seconds
+    tries = None if ask.tries is None else ask.tries - tally.tries
+    over = (seconds is not None and seconds <= 0) or (tries is not None and tries <= 0)
+    ticked = tally.seconds
+    steps = iter(()) if over else limited(recorder.prey.campaign.steps(), seconds, tries)
+    for step in budget.until(steps, stopped):
+        first = not tally.distinct
+        found = recorder.read(step)
+        if found and first:
+            watch.say("first finding", f"after {tally.first_finding_seconds:.1f} s: {in_words(found[0])}")
+        if tally.seconds - ticked >= 1:
+            ticked = tally.seconds
+            now = recorder.prey.snapshot(recorder.tally)
+            watch.tick(now)
+            if folder:
+                folder.tick(now)
+    if stopped():
+        return "interrupted"
+    return "tries" if ask.tries is not None and tally.tries >= ask.tries else "time"
+
+
+def in_words(finding: Finding) -> str:
+    sure = finding.confidences[0]
+    says = {
+        "raised": finding.error, "hung": "the model never answers", "not-finite": "scores are not finite",
+    }.get(finding.kind, f"is answered {finding.answers[0]} ({sure:.0%} sure)")  # fmt: skip
+    return f"seed {finding.seed}, rightly {finding.right}, {says}, {finding.image}"
+
+
+def _result(ask: Hunt, recorder: Recorder, setup: float, ended: str) -> dict[str, Any]:
+    tally, prey = recorder.tally, recorder.prey
+    first = tally.first_finding_seconds
+    after = prey.coverage()
+    return {
+        **{name: value for name, value in prey.snapshot(tally).items() if name not in after},
+        "coverage": {
+            name: {"before": round(before, 6), "after": share}
+            for (name, share), before in zip(after.items(), prey.before, strict=True)
+        },
+        "kinds": tally.kinds,
+        "first_finding_seconds": None if first is None else round(first, 3),
+        "seeds": len(prey.campaign.seeds),
+        "seeds_set_aside": len(prey.aside),
+        "setup_seconds": round(setup, 2),
+        "ended": ended,
+        "run": ask.out,
+    }
+
+
+def _origin(subject: Subject, prey: Prepared) -> dict[str, Any]:
+    """What the run was made of: enough to know later whether it is the same again."""
+    target = subject.target
+    return {
+        "campaign": repr(prey.campaign),
+        "model_digest": subject.digest,
+        "data_digest": data.digest(subject.images),
+        "classes": list(subject.images.classes),
+        "skipped": subject.images.skipped,
+        "preflight": asdict(subject.preflight),
+        "layers": {str(layer): layer.neurons for layer in target.layers},
+        "batch_size": target.batch_size,
+        "threads": torch.get_num_threads(),
+        "versions": {"nnfuzz": nnfuzz.__version__, "torch": torch.__version__},
+    }

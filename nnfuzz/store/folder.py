@@ -1,0 +1,202 @@
+"""The run folder while a run goes on: what it was, what it found, how it went, and where it stands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from torch import Tensor
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.records import Batch, Finding
+from nnfuzz.store import inputs, schema
+from nnfuzz.store.packing import pack, unpack
+
+RUN, RESULT, BASE, STATS = "run.json", "summary.json", "run.db", "stats.csv"
+
+
+def vacant(path: Path) -> None:
+    """Refuse a folder that holds something, or could not be written."""
+    if (path / BASE).exists():
+        raise NnfuzzError(
+            f"{path} already holds a run and is left as it is; nnfuzz resume {path} goes on with it, or give another"
+            " folder with --out"
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise NnfuzzError(
+            f"{path} already holds something and is left as it is; give another folder with --out, or remove it"
+        )
+    nearest = next(p for p in (path, *path.absolute().parents) if p.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise NnfuzzError(f"expected to write the run to {path} and {nearest} cannot be written to; give another --out")
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise NnfuzzError(f"{path} is being written by another nnfuzz; wait for it, or stop it") from error
+        raise NnfuzzError(f"expected to write the run to {path} and came: {error}; make room") from error
+    except OSError as error:
+        raise NnfuzzError(
+            f"expected to write the run to {path} and came {error.strerror or error}; make room, or give another --out"
+        ) from error
+
+
+class RunFolder:
+    """Everything goes into one open transaction that `checkpoint` commits: a run that is killed stands again where its
+    last checkpoint was. Only the inputs of findings are files, whole from the moment they are there."""
+
+    def __init__(self, path: Path, base: sqlite3.Connection) -> None:
+        self.path, self._base = path, base
+        self.fresh = False
+        self._stats: TextIO | None = None
+        with _writing(path):
+            self._base.execute("PRAGMA busy_timeout = 0")
+            self._base.execute("BEGIN IMMEDIATE")  # held from commit to commit: nobody else can write
+
+    @classmethod
+    def create(cls, path: Path) -> RunFolder:
+        vacant(path)
+        with _writing(path):
+            (path / "findings").mkdir(parents=True)
+            folder = cls(path, schema.create(path / BASE))
+        folder.fresh = True
+        return folder
+
+    @classmethod
+    def reopen(cls, path: Path) -> RunFolder:
+        """Go on: what was written after the last checkpoint is taken back, and will be written again."""
+        base = schema.reopen(path / BASE)
+        folder = cls(path, base)
+        with _writing(path):
+            held = {image for (image,) in base.execute("SELECT image FROM findings")}
+            for file in (path / "findings").iterdir():
+                if f"findings/{file.name}" not in held:
+                    file.unlink()
+            folder._cut_stats()
+        return folder
+
+    def _cut_stats(self) -> None:
+        (seconds,) = self._base.execute("SELECT MAX(seconds) FROM steps").fetchone()
+        path = self.path / STATS
+        if not path.exists():
+            return
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        kept = [row for row in rows[1:] if row and float(row[0]) <= (seconds or 0)]
+        part = path.with_name(f".{STATS}.part")
+        with part.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(rows[:1] + kept)
+        os.replace(part, path)
+
+    def describe(self, configuration: Mapping[str, Any]) -> None:
+        self._json(RUN, configuration)
+
+    def summarise(self, result: Mapping[str, Any]) -> None:
+        self._json(RESULT, result)
+
+    def write(self, name: str, content: str) -> None:
+        """A file beside the others: a reader sees the old one or the new one, never half of one."""
+        part = self.path / f".{name}.part"
+        with _writing(self.path):
+            part.write_text(content, encoding="utf-8")
+            os.replace(part, self.path / name)
+
+    def _json(self, name: str, content: Mapping[str, Any]) -> None:
+        self.write(name, json.dumps(content, indent=2, default=str) + "\n")
+
+    def step(self, number: int, counts: Mapping[str, Any], coverage: Mapping[str, float]) -> None:
+        """The counters after a turn."""
+        row = {"step": number, **counts, "coverage": json.dumps(coverage)}
+        self._insert("steps", row)
+
+    def keep(self, step: int, batch: Batch) -> None:
+        """Rows that the corpus took, in order; `parent` is where they came from."""
+        columns = {"x": batch.x, "label": batch.label, "seed": batch.seed, "parent": batch.parent}
+        packed = pack({**columns, "notes": dict(batch.notes)})
+        (before,) = self._base.execute("SELECT COALESCE(SUM(rows), 0) FROM corpus").fetchone()
+        self._insert("corpus", {"step": step, "first": before, "rows": len(batch), "columns": packed})
+
+    def kept(self) -> Iterator[Batch]:
+        """What `keep` was given, in order."""
+        for (packed,) in self._base.execute("SELECT columns FROM corpus ORDER BY step"):
+            columns = unpack(packed)
+            notes = columns.pop("notes")
+            yield Batch(**columns, notes=notes)
+
+    def add(
+        self, step: int, found: Sequence[Finding], x: Tensor, parent: Tensor, fingerprint: Tensor, features: Tensor
+    ) -> None:
+        """New findings, with what is only needed to compare them."""
+        rows = zip(found, x, parent.tolist(), fingerprint.tolist(), features.float().numpy(), strict=True)
+        for finding, pixels, parent_id, key, seen in rows:
+            with _writing(self.path):
+                inputs.save(pixels, self.path / finding.image)
+            self._insert("findings", {
+                "id": finding.id, "step": step, "kind": finding.kind, "image": finding.image, "seed": finding.seed,
+                "label": finding.label, "seed_answers": json.dumps(finding.seed_answers),
+                "answers": json.dumps(finding.answers), "confidences": json.dumps(finding.confidences),
+                "mutations": json.dumps([[m.operator, *m.param] for m in finding.mutations]),
+                "repeated": finding.repeated, "asked": finding.asked, "seconds": finding.seconds,
+                "error": finding.error, "parent": parent_id, "fingerprint": key, "features": seen.tobytes(),
+            })  # fmt: skip
+
+    def original(self, seed: int, x: Tensor) -> None:
+        """The image that findings began with."""
+        with _writing(self.path):
+            self._base.execute("INSERT OR IGNORE INTO seeds VALUES (?, ?)", (seed, pack(x)))
+
+    def _insert(self, table: str, row: Mapping[str, Any]) -> None:
+        places = ", ".join(f":{name}" for name in row)
+        with _writing(self.path):
+            self._base.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
+
+    def checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
+        """From here a killed run goes on."""
+        with _writing(self.path):
+            self._base.execute("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (step, pack(state)))
+            self._base.execute("COMMIT")
+            self._base.execute("BEGIN IMMEDIATE")
+
+    def state(self) -> tuple[int, Any] | None:
+        """The last checkpoint: its step, and what was given with it."""
+        found = self._base.execute("SELECT step, state FROM checkpoint").fetchone()
+        return None if found is None else (found[0], unpack(found[1]))
+
+    def fingerprints(self) -> list[int]:
+        return [key for (key,) in self._base.execute("SELECT fingerprint FROM findings ORDER BY id")]
+
+    def tick(self, snapshot: Mapping[str, Any]) -> None:
+        """One line of statistics."""
+        with _writing(self.path):
+            if self._stats is None:
+                path = self.path / STATS
+                fresh = not path.exists()
+                self._stats = path.open("a", newline="", encoding="utf-8")
+                if fresh:
+                    csv.writer(self._stats).writerow(snapshot)
+            csv.writer(self._stats).writerow(snapshot.values())
+            self._stats.flush()
+
+    def discard(self) -> None:
+        """A run that never began leaves nothing."""
+        self.close()
+        for name in (RUN, BASE, f"{BASE}-wal", f"{BASE}-shm"):
+            (self.path / name).unlink(missing_ok=True)
+        for folder in (self.path / "findings", self.path):
+            folder.rmdir()
+
+    def close(self) -> None:
+        """What came after the last checkpoint is not kept."""
+        self._base.close()
+        if self._stats is not None:
+            self._stats.close()

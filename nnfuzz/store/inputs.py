@@ -1,0 +1,69 @@
+"""One input as a file: a lossless PNG where the pixels fit one, else an .npz."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.picture import as_image
+
+NAME = re.compile(r"findings/\d{6,}-[a-z][a-z-]*\.(png|npz)")
+LARGEST = 1 << 28  # bytes that one input may take when it is read
+
+
+def ending(x: Tensor) -> str:
+    fits = x.dtype == torch.uint8 and x.dim() == 3 and len(x) in (1, 3)
+    return "png" if fits else "npz"
+
+
+def save(x: Tensor, path: Path) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        if path.suffix == ".png":
+            as_image(x).save(file, "PNG", compress_level=1)
+        else:
+            np.savez_compressed(file, x=x.numpy())
+    os.replace(part, path)
+
+
+def load(folder: Path, name: str) -> Tensor:
+    """What `save` wrote, from a folder that anybody may have tampered with."""
+    path = folder / name
+    if not NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
+        raise NnfuzzError(f"expected an input of the run {folder} and came {name!r}; the run is damaged")
+    try:
+        return _png(path) if path.suffix == ".png" else _npz(path)
+    except NnfuzzError:
+        raise
+    except Exception as error:  # Pillow, zipfile and numpy raise many kinds for a damaged file
+        raise NnfuzzError(f"expected the input {path} and came {type(error).__name__}: {error}") from error
+
+
+def _png(path: Path) -> Tensor:
+    from PIL import Image
+
+    with Image.open(path, formats=("PNG",)) as image:
+        if image.width * image.height * len(image.getbands()) > LARGEST or image.mode not in ("L", "RGB"):
+            raise NnfuzzError(f"expected a picture as nnfuzz writes them and came a {image.mode} {image.size}: {path}")
+        pixels = np.array(image)
+    x = torch.from_numpy(pixels)
+    return x[None] if x.dim() == 2 else x.permute(2, 0, 1).contiguous()
+
+
+def _npz(path: Path) -> Tensor:
+    with zipfile.ZipFile(path) as archive, archive.open("x.npy") as file:
+        version = np.lib.format.read_magic(file)
+        head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = head(file)
+        if dtype.hasobject or np.prod(shape, dtype=np.float64) * dtype.itemsize > LARGEST:
+            raise NnfuzzError(f"expected an array as nnfuzz writes them and came {dtype} of {shape}: {path}")
+    with np.load(path, allow_pickle=False) as held:
+        return torch.from_numpy(held["x"])

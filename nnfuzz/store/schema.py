@@ -1,0 +1,94 @@
+"""run.db: what is in it, how it is opened, and what is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from nnfuzz.errors import NnfuzzError
+
+FORMAT = 1
+APPLICATION = 0x6E6E667A  # "nnfz", in the file's header
+
+TABLES = {
+    # What a run had done after each turn: counters, and the coverage of each criterion as JSON.
+    "steps": "step INTEGER PRIMARY KEY, seconds REAL, tries INTEGER, executed INTEGER, findings INTEGER,"
+    " distinct_findings INTEGER, seeds_hit INTEGER, corpus INTEGER, flaky INTEGER, coverage TEXT",
+    # What the corpus took in a turn, with its lineage: a packed dict of columns (see packing.py).
+    "corpus": "step INTEGER PRIMARY KEY, first INTEGER, rows INTEGER, columns BLOB",
+    "findings": "id INTEGER PRIMARY KEY, step INTEGER, kind TEXT, image TEXT, seed INTEGER, label INTEGER,"
+    " seed_answers TEXT, answers TEXT, confidences TEXT, mutations TEXT, repeated INTEGER, asked INTEGER,"
+    " seconds REAL, error TEXT, parent INTEGER, fingerprint INTEGER, features BLOB",
+    "seeds": "seed INTEGER PRIMARY KEY, x BLOB",  # originals of the findings, packed
+    "checkpoint": "one INTEGER PRIMARY KEY CHECK (one = 1), step INTEGER, state BLOB",
+}
+
+
+def create(path: Path) -> sqlite3.Connection:
+    """An empty run.db, open for writing."""
+    base = sqlite3.connect(path, isolation_level=None)
+    base.execute(f"PRAGMA application_id = {APPLICATION}")
+    base.execute(f"PRAGMA user_version = {FORMAT}")
+    for name, columns in TABLES.items():
+        base.execute(f"CREATE TABLE {name} ({columns})")
+    return _writing(base)
+
+
+def reopen(path: Path) -> sqlite3.Connection:
+    """An existing run.db, checked, open for writing by nobody else."""
+    with closing(read(path)) as base, _understood(path):
+        if (said := base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise _damaged(path, said)
+    return _writing(sqlite3.connect(path, isolation_level=None))
+
+
+def _writing(base: sqlite3.Connection) -> sqlite3.Connection:
+    base.execute("PRAGMA trusted_schema = OFF")
+    base.execute("PRAGMA journal_mode = WAL")
+    base.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing committed, a power cut a second
+    return base
+
+
+def read(path: Path) -> sqlite3.Connection:
+    """An existing run.db, checked, for reading; it is left as it is."""
+    if not path.is_file() or path.is_symlink():
+        raise NnfuzzError(f"expected a run with a {path.name} in {path.parent} and there is none; check the folder")
+    base = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
+    try:
+        base.execute("PRAGMA trusted_schema = OFF")
+        with _understood(path):
+            _check(base, path)
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def _check(base: sqlite3.Connection, path: Path) -> None:
+    application = base.execute("PRAGMA application_id").fetchone()[0]
+    version = base.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise _damaged(path, "a database of something else")
+    if version > FORMAT:
+        raise NnfuzzError(
+            f"{path.parent} is a run in format {version} and this nnfuzz reads up to {FORMAT}; take a newer nnfuzz"
+        )
+    # A forged file could bring triggers and views that run when it is written to or read.
+    found = {(kind, name) for kind, name in base.execute("SELECT type, name FROM sqlite_master")}
+    if found != {("table", name) for name in TABLES}:
+        raise _damaged(path, f"other contents ({', '.join(sorted(name for _, name in found)) or 'nothing'})")
+
+
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, came: str) -> NnfuzzError:
+    return NnfuzzError(f"expected {path} to be the database of a run and came {came}; it is left as it is")

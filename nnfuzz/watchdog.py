@@ -1,0 +1,129 @@
+"""A model that never comes back, in native code that heeds no signal, is ended from outside, its input kept.
+
+Before every pass the run writes the inputs where a second, tiny process can read them. When a pass takes too long,
+that process saves them, kills the run, and has the one input found that the model hangs on.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+HEAD = struct.Struct("=qd6q")  # running, since when, dimensions (at most 5, after their number)
+POLL = 0.2  # seconds
+FOLDER, BATCH = "hung", "batch.npz"
+
+
+class Watchdog:
+    """`guard` for a Target, while it is entered."""
+
+    def __init__(self, run: Path, seconds: float) -> None:
+        self.run, self.seconds = run, seconds
+        self._path = run / ".in-flight"
+
+    def __enter__(self) -> Watchdog:
+        self._room(0)
+        command = [sys.executable, "-m", "nnfuzz.watchdog", str(os.getpid()), str(self.run), str(self.seconds)]
+        self._other = subprocess.Popen(command, stdin=subprocess.PIPE)
+        return self
+
+    def _room(self, size: int) -> None:
+        """uint8 inputs only: what a run executes are pixels."""
+        with self._path.open("w+b") as file:
+            file.truncate(HEAD.size + size)
+            self._memory = mmap.mmap(file.fileno(), HEAD.size + size)
+
+    @contextmanager
+    def __call__(self, x: Tensor) -> Iterator[None]:
+        pixels = x.numpy()
+        if HEAD.size + pixels.nbytes > len(self._memory):
+            self._room(pixels.nbytes)
+        self._memory[HEAD.size : HEAD.size + pixels.nbytes] = pixels.tobytes()
+        shape = (*pixels.shape, 0, 0, 0, 0)[:5]
+        HEAD.pack_into(self._memory, 0, 1, time.monotonic(), pixels.ndim, *shape)
+        try:
+            yield
+        finally:
+            HEAD.pack_into(self._memory, 0, 0, 0.0, 0, 0, 0, 0, 0, 0)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._other.stdin
+        self._other.stdin.close()
+        self._other.wait()
+        self._path.unlink(missing_ok=True)
+
+
+def in_flight(path: Path, patience: float) -> np.ndarray | None:
+    """The inputs of a pass that takes longer than that."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as file:
+            running, since, count, *shape = HEAD.unpack(file.read(HEAD.size))
+            if not running or time.monotonic() - since < patience:
+                return None
+            shape = shape[:count]
+            return np.frombuffer(file.read(int(np.prod(shape))), dtype=np.uint8).reshape(shape)
+    except (OSError, struct.error, ValueError):  # just being made anew
+        return None
+
+
+def watch(process: int, run: Path, patience: float) -> None:
+    """Until the run closes our standard input, by ending in whatever way."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run
+    while not select.select([sys.stdin], [], [], POLL)[0]:
+        inputs = in_flight(run / ".in-flight", patience)
+        if inputs is not None:
+            end(process, run, patience, inputs)
+            return
+
+
+def end(process: int, run: Path, patience: float, inputs: np.ndarray) -> None:
+    """Save first, then kill, then find out which one it was."""
+    kept = save(run, inputs)
+    os.kill(process, signal.SIGKILL)
+    if len(inputs) > 1:
+        print(f"nnfuzz: the model has not come back for {patience:g} s; looking for the input", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "nnfuzz.hunting.isolate", str(run)], stdin=subprocess.DEVNULL)
+        if kept.exists():  # none of them alone: all stay out from now on
+            kept = kept.rename(kept.with_name(f"{len(list(kept.parent.iterdir())):02d}.npz"))
+        return
+    print(
+        f"nnfuzz: the model did not come back within {patience:g} s from the input in {kept}; it was ended, what was"
+        f" found before is kept, and nnfuzz resume {run} goes on without that input",
+        file=sys.stderr,
+    )
+
+
+def save(run: Path, inputs: np.ndarray) -> Path:
+    """A batch under one name, to be looked into; a single input under its number."""
+    import numpy as np
+
+    folder = run / FOLDER
+    folder.mkdir(exist_ok=True)
+    path = folder / (BATCH if len(inputs) > 1 else f"{len(list(folder.glob('[0-9]*.npz'))):02d}.npz")
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, x=inputs)
+    os.replace(part, path)
+    if len(inputs) == 1:
+        (folder / BATCH).unlink(missing_ok=True)
+    return path
+
+
+if __name__ == "__main__":
+    watch(int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]))
