@@ -21,12 +21,6 @@ NAMES = (
     "executed", "seconds",
 )  # fmt: skip
 COVERAGE = "coverage."
-HELP = (
-    "Exit with code 1 if one of these holds, like errors>0 or rate>0.01,coverage.kmnc<0.5; may be given several times."
-    f" Numbers: errors (different inputs of any kind), each kind by its name ({', '.join(KINDS)}), rate (seeds with"
-    " an error / seeds searched), groups (of errors that look alike), flaky (errors that did not repeat), findings"
-    " (errors with repeats), seeds_hit, seeds, seeds_set_aside, tries, executed, seconds, coverage.CRITERION (0 to 1)"
-)
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import get_args
+
 import pytest
 
-from nnfuzz.cli import exits
+from nnfuzz.cli import exits, options
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.gate import Condition, at_least, conditions, judge, numbers
+from nnfuzz.gate import NAMES, Condition, at_least, conditions, judge, numbers
 from nnfuzz.records import Kind
 
 RESULT = {
@@ -50,6 +53,11 @@ def test_what_is_no_condition_is_refused_in_a_sentence(text: str) -> None:
 def test_an_unknown_number_is_refused_with_those_that_are_known(name: str) -> None:
     with pytest.raises(NnfuzzError, match=r"errors, misclassified, .*coverage\.CRITERION, and came"):
         Condition.parse(f"{name}>0")
+
+
+def test_the_help_names_every_number() -> None:
+    said = get_args(options.FailOn)[1].help
+    assert [name for name in NAMES if not re.search(rf"\b{name}\b", said)] == []
 
 
 def test_several_are_given_with_commas_or_one_by_one() -> None:

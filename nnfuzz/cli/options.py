@@ -39,6 +39,17 @@ Layers = Annotated[
 Exclude = Annotated[str | None, typer.Option(help="Do not probe layers named like this", show_default=False)]
 EveryLayer = Annotated[bool, typer.Option("--every-layer", help="Count each module's output by itself")]
 Sigma = Annotated[float, typer.Option(min=0, help="nbc and snac: how many standard deviations beyond the bounds")]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Exit with code 1 if it holds, like errors>0 or rate>0.01,coverage.kmnc<0.5; may be given several times."
+        " About: errors (different inputs of any kind), misclassified, changed, not-finite, raised, hung (of one kind),"
+        " rate (seeds with an error / seeds searched), groups (of errors alike), flaky (errors that did not repeat),"
+        " findings (errors with their repeats), seeds_hit, seeds, seeds_set_aside, tries, executed, seconds,"
+        " coverage.CRITERION (0 to 1)",
+    ),
+]
 
 
 def settings(
