@@ -39,6 +39,29 @@ def until(steps: Iterable[Step], stopped: Callable[[], bool]) -> Iterator[Step]:
             return
 
 
+def until_first(steps: Iterable[Step]) -> Iterator[Step]:
+    """Stop after the first step with a finding."""
+    for step in steps:
+        yield step
+        if step.verdict.any():
+            return
+
+
+def plateau(steps: Iterable[Step], seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[Step]:
+    """Stop after the step that ends this long a time without news: a step with a coverage gain or a finding.
+
+    Kept children are no news by themselves: a corpus may keep everything.
+    """
+    last = clock()
+    for step in steps:
+        yield step
+        now = clock()
+        if (step.gain > 0).any() or step.verdict.any():
+            last = now
+        elif now - last >= seconds:
+            return
+
+
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
     """Inside, a first Ctrl-C or SIGTERM only sets a flag that a run looks at between two steps, so that no step is

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from nnfuzz.records import Batch, Model
 from nnfuzz.target import Target
 
+pytest_plugins = ["pytester"]
 torch.set_num_threads(2)
 
 

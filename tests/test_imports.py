@@ -13,12 +13,12 @@ import nnfuzz
 
 ROOT = pathlib.Path(nnfuzz.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
-    "errors": 0, "records": 1, "roles": 2,
+    "errors": 0, "records": 1, "roles": 2, "gate": 2, "ci": 3,
     "probe": 3, "loop": 3, "corpus": 4, "oracles": 3, "feedback": 3, "schedules": 3, "budget": 3, "tally": 3,
     "mutators": 3, "validity": 3, "coverage": 3, "data": 3, "models": 3,
     "picture": 3, "layout": 3, "spill": 2, "lineage": 3, "watchdog": 3,
     "target": 4, "campaign": 4, "store": 4, "preflight": 5, "recipes": 5,
-    "opening": 6, "hunting": 7, "experiments": 8, "cli": 9,
+    "opening": 6, "hunting": 7, "regressions": 8, "experiments": 8, "cli": 9, "pytest_plugin": 9,
 }  # fmt: skip
 
 
@@ -43,6 +43,7 @@ def test_imports_only_from_below(path: pathlib.Path) -> None:
     assert not wrong, f"{room} must not import {wrong}"
 
 
-def test_the_command_line_starts_without_torch() -> None:
-    code = "import nnfuzz.cli, sys; sys.exit('torch' in sys.modules)"
+@pytest.mark.parametrize("module", ["nnfuzz.cli", "nnfuzz.pytest_plugin"])
+def test_it_starts_without_torch(module: str) -> None:
+    code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,6 +8,7 @@ import typer
 
 from nnfuzz.cli.cover import cover
 from nnfuzz.cli.demo import demo
+from nnfuzz.cli.exits import CONFIGURATION_ERROR, STOPPED_EARLY
 from nnfuzz.cli.hunt import hunt
 from nnfuzz.cli.paper import paper
 from nnfuzz.cli.replay import replay
@@ -21,8 +22,6 @@ app = typer.Typer(
 )  # fmt: skip
 for command in (hunt, resume, replay, cover, train, demo, paper):
     app.command()(command)
-
-CONFIGURATION_ERROR, STOPPED_EARLY = 2, 3
 
 
 def main() -> None:

@@ -46,6 +46,17 @@ OtherModel = Annotated[
 TrustModel = Annotated[bool, typer.Option("--trust-model", help="Open a model that can run code, whoever made it")]
 HangSeconds = Annotated[float, typer.Option(min=0, help="End a model that does not come back for so long; 0: never")]
 CorpusRam = Annotated[float, typer.Option(min=0, help="GiB of the corpus held in memory; the rest lies on disk")]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Exit with code 1 if it holds, like errors>0 or rate>0.01,coverage.kmnc<0.5; may be given several times."
+        " About: errors (different inputs of any kind), misclassified, changed, not-finite, raised, hung (of one kind),"
+        " rate (seeds with an error / seeds searched), groups (of errors alike), flaky (errors that did not repeat),"
+        " findings (errors with their repeats), seeds_hit, seeds, seeds_set_aside, tries, executed, seconds,"
+        " coverage.CRITERION (0 to 1)",
+    ),
+]
 
 
 def settings(

@@ -8,6 +8,7 @@ import typer
 
 from nnfuzz.cli import options as o
 from nnfuzz.cli.display import Display
+from nnfuzz.cli.exits import STOPPED_EARLY
 from nnfuzz.errors import NnfuzzError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def paper(
             display.say("written", file)
         display.finish(result)
     if result["ended"] == "interrupted":
-        raise typer.Exit(3)
+        raise typer.Exit(STOPPED_EARLY)
 
 
 def show(display: Display, table: Table) -> None:
