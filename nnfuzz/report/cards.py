@@ -130,7 +130,7 @@ def _card(shown: Shown, pictures: Three, classes: Sequence[str], models: Sequenc
         int((shown.x.int() - shown.seed.int()).abs().max()),
         answers(finding.seed_answers, (), finding.right, classes, models),
         answers(finding.answers, finding.confidences, finding.right, classes, models),
-        tuple(words.mutation(step) for step in finding.mutations[:LINEAGE]),
+        tuple(words.lineage(finding.mutations[:LINEAGE])),
         max(0, len(finding.mutations) - LINEAGE),
         _again(finding),
         f"nnfuzz replay {shlex.quote(run)} {finding.id}" if run else "",

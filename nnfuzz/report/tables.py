@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 
 from nnfuzz.records import Finding
-from nnfuzz.report.words import name
+from nnfuzz.report.words import name, share
 
 MOST = 12  # classes a side
 OTHER = -2  # stands for all classes that are not shown
@@ -44,7 +44,7 @@ class Confusion:
 class Bar:
     name: str
     count: int
-    share: float
+    share: str  # of all findings
     width: float  # in percent of the longest
 
 
@@ -102,6 +102,6 @@ def operators(findings: Sequence[Finding]) -> list[Bar]:
     counts = Counter(op for finding in findings for op in {step.operator for step in finding.mutations})
     ranked = counts.most_common(2 * MOST)
     return [
-        Bar(name.replace("_", " "), count, count / len(findings), round(100 * count / ranked[0][1], 2))
+        Bar(name.replace("_", " "), count, share(count / len(findings)), round(100 * count / ranked[0][1], 2))
         for name, count in ranked
     ]

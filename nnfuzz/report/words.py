@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from math import isfinite
 from typing import Any
 
@@ -45,7 +46,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def duration(seconds: float) -> str:
     if seconds < 10:
-        return f"{seconds:.2g} s"
+        return f"{round(seconds, 2):.2g} s"
     for size, unit in ((7200, "h"), (120, "min")):
         if seconds >= size:
             return f"{seconds / (size / 2):.3g} {unit}"
@@ -111,6 +112,12 @@ def mutation(step: Mutation) -> str:
     except (KeyError, TypeError, IndexError, ValueError, OverflowError):
         return str(step)
     return said
+
+
+def lineage(steps: Sequence[Mutation]) -> list[str]:
+    """Each step in words; the same words twice in a row are said once."""
+    said = [(text, len(list(same))) for text, same in groupby(map(mutation, steps))]
+    return [text if times == 1 else f"{text} {'twice' if times == 2 else f'{times} times'}" for text, times in said]
 
 
 def _translation(dx: float, *dy: float) -> str:

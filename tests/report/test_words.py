@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, pixel_change
+from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, Operator, pixel_change
 from nnfuzz.records import Mutation
 from nnfuzz.report import words
 from tests.conftest import generator
@@ -33,8 +33,18 @@ def test_mutations_in_words(step: Mutation, said: str) -> None:
     assert words.mutation(step) == said
 
 
+def test_a_lineage_repeats_no_words() -> None:
+    dark, turned = Mutation("brightness", (-5.0,)), Mutation("rotation", (3.0,))
+    assert words.lineage([dark, dark, turned, dark]) == [
+        "darkened by 5 twice",
+        "turned 3° anticlockwise",
+        "darkened by 5",
+    ]
+    assert words.lineage([turned] * 3) == ["turned 3° anticlockwise 3 times"]
+
+
 @pytest.mark.parametrize("operator", [*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change()], ids=lambda o: o.name)
-def test_every_operator_here_has_words(operator) -> None:
+def test_every_operator_here_has_words(operator: Operator) -> None:
     for row in operator.draw(50, generator(0)).tolist():
         step = Mutation(operator.name, tuple(row))
         assert words.mutation(step) != str(step)
@@ -42,7 +52,16 @@ def test_every_operator_here_has_words(operator) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.0, "0 s"), (0.31, "0.31 s"), (8.04, "8 s"), (75.4, "75 s"), (600, "10 min"), (5400, "90 min"), (9000, "2.5 h")],
+    [
+        (0.0, "0 s"),
+        (0.074, "0.07 s"),
+        (0.31, "0.31 s"),
+        (8.04, "8 s"),
+        (75.4, "75 s"),
+        (600, "10 min"),
+        (5400, "90 min"),
+        (9000, "2.5 h"),
+    ],
 )
 def test_durations(seconds: float, said: str) -> None:
     assert words.duration(seconds) == said
