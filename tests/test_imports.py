@@ -17,7 +17,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "probe": 3, "loop": 3, "corpus": 4, "oracles": 3, "feedback": 3, "schedules": 3, "budget": 3, "tally": 3,
     "mutators": 3, "validity": 3, "coverage": 3, "data": 3, "models": 3,
     "picture": 3, "layout": 3, "spill": 2, "lineage": 3, "watchdog": 3,
-    "target": 4, "campaign": 4, "store": 4, "preflight": 5, "recipes": 5,
+    "target": 4, "campaign": 4, "store": 4, "report": 4, "preflight": 5, "recipes": 5,
     "opening": 6, "hunting": 7, "regressions": 8, "experiments": 8, "cli": 9, "pytest_plugin": 9,
 }  # fmt: skip
 
@@ -41,6 +41,11 @@ def test_imports_only_from_below(path: pathlib.Path) -> None:
     assert room in FLOORS, f"say in FLOORS where {room} stands"
     wrong = {name for name in imports(path) if name != room and FLOORS[name] >= FLOORS[room]}
     assert not wrong, f"{room} must not import {wrong}"
+
+
+def test_a_report_is_made_of_records_and_pictures_only() -> None:
+    used = set.union(*(imports(path) for path in (ROOT / "report").glob("*.py")))
+    assert used <= {"report", "records", "picture"}
 
 
 @pytest.mark.parametrize("module", ["nnfuzz.cli", "nnfuzz.pytest_plugin"])
