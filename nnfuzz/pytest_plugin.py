@@ -78,6 +78,7 @@ class Hunter:
 
     def _hunt(self, model: str, data: str, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
         from nnfuzz import gate, hunting, regressions
+        from nnfuzz.store import Run
 
         if options.get("profile"):
             options["profile"] = data_near(str(options["profile"]), self.beside)
@@ -93,7 +94,7 @@ class Hunter:
         failed = gate.judge(conditions, gate.numbers(result)) if result["ended"] != "interrupted" else []
         if not failed:
             return result, ""
-        found = regressions.one_a_seed(regressions.findings(run))
+        found = regressions.one_a_seed(Run(run).findings)
         regressions.remember(stored, run, found, before.still)
         return result, self._failed(model, failed, result, found, run, watch.warnings)
 

@@ -25,6 +25,10 @@ class Kind(IntEnum):
     def label(self) -> str:
         return self.name.lower().replace("_", "-")
 
+    @classmethod
+    def of(cls, label: str) -> Kind:
+        return cls[label.upper().replace("-", "_")]
+
 
 def take(column: Tensor, rows: Tensor | slice) -> Tensor:
     """column[rows]; by ids, index_select is several times as fast on images."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -10,15 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from nnfuzz.data.pictures import read
-from nnfuzz.errors import NnfuzzError
 from nnfuzz.opening import Settings, open_subject
-from nnfuzz.records import Finding, Kind, Mutation
+from nnfuzz.records import Finding, Kind, Mutation, Seen
 from nnfuzz.target import Target
 
-MOST = 64  # kept: each is run by itself, because one may make the model raise
+MOST = 64  # kept
 
 
 @dataclass(frozen=True)
@@ -50,25 +46,25 @@ def retry(folder: Path, model: str, data: str, settings: Settings) -> Retried:
     if not stored:
         return Retried()
     pictures = read(folder, [one.finding.image for one in stored], None)
-    subject = open_subject(model, data, settings)
-    with subject.target as target:
+    with open_subject(model, data, settings) as subject:
         fits = pictures.x.shape[1:] == subject.images.x.shape[1:]  # else they are of other data, and no finding here
-        pairs = zip(pictures.rows, pictures.x, strict=True) if fits else ()
-        tried = [(stored[row].run, _tried(target, x, stored[row].finding)) for row, x in pairs]
+        rows = pictures.rows if fits else ()
+        seen = subject.target(pictures.x[: len(rows)])
+        tried = [
+            (stored[row].run, _now(subject.target, seen[i : i + 1], stored[row].finding)) for i, row in enumerate(rows)
+        ]
     still = tuple(Stored(finding, run) for run, finding in tried if finding)
     _write(folder, still)
     return Retried(still, len(stored) - len(still))
 
 
-def _tried(target: Target, x: Tensor, finding: Finding) -> Finding | None:
+def _now(target: Target, seen: Seen, finding: Finding) -> Finding | None:
     """The finding as it is now; None if it is none any more."""
-    try:
-        logits = target(x[None]).logits[0, 0]
-    except NnfuzzError as error:
-        return replace(finding, kind=Kind.RAISED.label, error=str(error))
-    confidence, answer = logits.softmax(0).max(0)
-    if not logits.isfinite().all():
+    if raised := int(seen.raised):
+        return replace(finding, kind=Kind.RAISED.label, error=target.complaints[raised - 1])
+    if not seen.logits[0].isfinite().all():
         return replace(finding, kind=Kind.NOT_FINITE.label)
+    confidence, answer = seen.logits[0].softmax(1).max(1)
     if int(answer) == finding.right:
         return None
     return replace(finding, answers=(int(answer),), confidences=(float(confidence),))
@@ -95,20 +91,6 @@ def one_a_seed(found: Iterable[Finding]) -> list[Finding]:
     found = list(found)
     first = {finding.seed: finding for finding in reversed(found)}
     return sorted(found, key=lambda finding: first[finding.seed] is not finding)
-
-
-def findings(run: Path) -> list[Finding]:
-    """What a run folder holds."""
-    with (run / "findings.csv").open(newline="", encoding="utf-8") as file:
-        return [_finding(row) for row in csv.DictReader(file)]
-
-
-def _finding(row: dict[str, str]) -> Finding:
-    values = tuple(map(float, row["parameters"].split()))
-    return Finding(
-        int(row["id"]), row["kind"], row["image"], int(row["seed"]), int(row["label"]), (int(row["seed_answer"]),),
-        (int(row["answer"]),), (float(row["confidence"]),), (Mutation(row["mutation"], values),), 0, 0, 0.0,
-    )  # fmt: skip
 
 
 def _read(folder: Path) -> list[Stored]:

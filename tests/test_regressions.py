@@ -13,7 +13,8 @@ import torch
 from nnfuzz.opening import Settings
 from nnfuzz.picture import as_image
 from nnfuzz.records import Finding, Kind, Mutation
-from nnfuzz.regressions import MOST, findings, one_a_seed, remember, retry
+from nnfuzz.regressions import MOST, one_a_seed, remember, retry
+from nnfuzz.store import Run
 
 MODEL = """
 import torch
@@ -132,7 +133,7 @@ def test_a_run_folder_is_read(place: Path) -> None:
     from nnfuzz.pytest_plugin import Listening
 
     result = hunt(Hunt("net.py:Nan", DATA, criteria=("nc",), tries=400, out="run"), Listening())
-    found = findings(Path("run"))
+    found = Run(Path("run")).findings
     assert len(found) == result["distinct_findings"] > 0
     assert {one.kind for one in found} == set(result["kinds"])
     assert all((Path("run") / one.image).is_file() and one.right == one.seed % 2 for one in found)

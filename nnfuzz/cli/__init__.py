@@ -9,9 +9,12 @@ import typer
 from nnfuzz.cli.cover import cover
 from nnfuzz.cli.demo import demo
 from nnfuzz.cli.exits import CONFIGURATION_ERROR, STOPPED_EARLY
+from nnfuzz.cli.findings import findings
 from nnfuzz.cli.hunt import hunt
+from nnfuzz.cli.minimize import minimize
 from nnfuzz.cli.paper import paper
 from nnfuzz.cli.replay import replay
+from nnfuzz.cli.report import report
 from nnfuzz.cli.resume import resume
 from nnfuzz.cli.train import train
 from nnfuzz.errors import NnfuzzError
@@ -20,7 +23,7 @@ app = typer.Typer(
     name="nnfuzz", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds.",
 )  # fmt: skip
-for command in (hunt, resume, replay, cover, train, demo, paper):
+for command in (hunt, resume, replay, findings, minimize, report, cover, train, demo, paper):
     app.command()(command)
 
 

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from nnfuzz.cli import options as o
-from nnfuzz.cli.display import Display, summary
+from nnfuzz.cli.display import Display
+from nnfuzz.cli.ending import end
 from nnfuzz.cli.hunt import fresh
 
 DATA, NETWORK = "digits28", "lenet5"
@@ -31,9 +32,7 @@ def demo(
             f"{NETWORK}@{weights}", DATA, seconds=seconds, seed=seed, out=str(folder),
             settings=Settings(o.usable(device)),
         )  # fmt: skip
-        result = hunt(ask, display)
-        summary(display, result)
-        display.finish(result)
+        end(display, hunt(ask, display))
 
 
 def trained(weights: Path, seed: int) -> str:

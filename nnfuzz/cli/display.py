@@ -90,4 +90,4 @@ def summary(display: Display, result: Mapping[str, Any]) -> None:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in r["kinds"].items()) or "nothing found"
     display.say("findings", f"{kinds}; {r['seeds_hit']:,} of {r['seeds'] - r['seeds_set_aside']:,} seeds")
     if r["run"]:
-        display.say("run", f"{r['run']} (run.json, run.db, findings/, stats.csv)")
+        display.say("run", f"{r['run']} (report.html, findings/, stats.csv, run.db)")

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from nnfuzz.cli import options as o
-from nnfuzz.cli.display import Display, summary
+from nnfuzz.cli.display import Display
+from nnfuzz.cli.ending import conditions, end
 from nnfuzz.errors import NnfuzzError
 
 Recipe = Annotated[str, typer.Option(help="deephunter, or random to compare with")]
@@ -27,7 +28,9 @@ def hunt(
     seed: o.Seed = 0, out: o.Out = None, profile: o.Profile = None, set_: Set = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
-    sigma: o.Sigma = 0.0, hang_seconds: o.HangSeconds = 60.0, corpus_ram: o.CorpusRam = 1.0,
+    sigma: o.Sigma = 0.0, until_first: o.UntilFirst = False, plateau: o.Plateau = None,
+    hang_seconds: o.HangSeconds = 60.0, corpus_ram: o.CorpusRam = 1.0,
+    fail_on: o.FailOn = None, junit: o.JUnit = None, markdown: o.Markdown = None,
     threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Hunt for realistic images that MODEL gets wrong."""
@@ -38,17 +41,16 @@ def hunt(
     settings = o.settings(
         device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma
     )  # fmt: skip
+    wanted = conditions(fail_on, o.listed(criterion))
     ask = Hunt(
         model, data, recipe, o.listed(criterion), oracle, _limit(seconds, tries), tries, seeds, seed, profile,
-        out or fresh(model, recipe), pairs(set_), settings, hang_seconds or None, corpus_ram,
+        out or fresh(model, recipe), pairs(set_), settings, until_first, plateau, hang_seconds or None, corpus_ram,
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")
-        result = go(ask, display)
-        summary(display, result)
-        display.finish(result)
-    if result["ended"] == "interrupted":
-        raise typer.Exit(3)
+        code = end(display, go(ask, display), wanted, junit, markdown)
+    if code:
+        raise typer.Exit(code)
 
 
 def _limit(seconds: float | None, tries: int | None) -> float | None:

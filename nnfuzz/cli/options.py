@@ -44,6 +44,14 @@ OtherModel = Annotated[
     str | None, typer.Option("--model", metavar="MODEL", help="Another model, instead of the run's", show_default=False)
 ]
 TrustModel = Annotated[bool, typer.Option("--trust-model", help="Open a model that can run code, whoever made it")]
+UntilFirst = Annotated[bool, typer.Option("--until-first", help="Stop at the first finding")]
+Plateau = Annotated[
+    float | None, typer.Option(min=0, metavar="SECONDS", help="Stop when nothing new has come for so long")
+]
+JUnit = Annotated[str | None, typer.Option(metavar="FILE", help="Also write JUnit XML there", show_default=False)]
+Markdown = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Also write a Markdown summary there", show_default=False)
+]
 HangSeconds = Annotated[float, typer.Option(min=0, help="End a model that does not come back for so long; 0: never")]
 CorpusRam = Annotated[float, typer.Option(min=0, help="GiB of the corpus held in memory; the rest lies on disk")]
 FailOn = Annotated[

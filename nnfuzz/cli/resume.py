@@ -7,12 +7,13 @@ from pathlib import Path
 import typer
 
 from nnfuzz.cli import options as o
-from nnfuzz.cli.display import Display, summary
+from nnfuzz.cli.display import Display
+from nnfuzz.cli.ending import conditions, end
 
 
 def resume(
     run: o.Run, seconds: o.Seconds = None, tries: o.Tries = None, trust_model: o.TrustModel = False,
-    as_json: o.Json = False,
+    fail_on: o.FailOn = None, junit: o.JUnit = None, markdown: o.Markdown = None, as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Go on with a run that was stopped or killed; it ends exactly where it would have ended.
 
@@ -20,10 +21,10 @@ def resume(
     """
     from nnfuzz.hunting import resume as go
 
+    wanted = conditions(fail_on)
     with Display(as_json) as display:
         display.title(f"going on with {run}")
         result = go(Path(run), display, seconds, tries, trust_model)
-        summary(display, result)
-        display.finish(result)
-    if result["ended"] == "interrupted":
-        raise typer.Exit(3)
+        code = end(display, result, wanted, junit, markdown)
+    if code:
+        raise typer.Exit(code)

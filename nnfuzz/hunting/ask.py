@@ -39,6 +39,8 @@ class Hunt:
     out: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the recipe
     settings: Settings = field(default_factory=Settings)
+    until_first: bool = False
+    plateau: float | None = None  # seconds without anything new after which it stops
     hang_seconds: float | None = 60.0  # a pass that takes longer is ended; needs a run folder
     corpus_ram: float = 1.0  # GiB of the corpus that are held in memory
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,16 +43,26 @@ def replay(
     findings = sorted(run.chosen(tuple(ids)), key=lambda finding: finding.kind == Kind.HUNG.label)
     if not findings:
         return []
+    with opened(run, findings, model, settings, trust) as subject:
+        parts = [findings[i : i + ROWS] for i in range(0, len(findings), ROWS)]
+        done = [one for part in parts for one in _judged(run, part, subject.target)]
+    return sorted(done, key=lambda one: one.finding.id)
+
+
+@contextmanager
+def opened(
+    run: Run, findings: Sequence[Finding], model: str | None = None, settings: Settings | None = None,
+    trust: bool = False,
+) -> Iterator[Subject]:  # fmt: skip
+    """The run's model, or another one, watched over; the images are the seeds of these findings."""
     ask = asked(run, str(Path(model).absolute()) if model and Path(model).exists() else model, trust)
     images = _originals(run, findings)
     with (
-        where(run),
+        where(run) if model is None else nullcontext(),
         Watchdog(run.path, ask.hang_seconds or 60.0) as guard,
         open_subject(ask.model, images, settings or ask.settings, (), guard) as subject,
     ):
-        parts = [findings[i : i + ROWS] for i in range(0, len(findings), ROWS)]
-        done = [one for part in parts for one in judged(run, part, subject)]
-    return sorted(done, key=lambda one: one.finding.id)
+        yield subject
 
 
 def _originals(run: Run, findings: Sequence[Finding]) -> data.Images:
@@ -61,18 +72,21 @@ def _originals(run: Run, findings: Sequence[Finding]) -> data.Images:
     return data.Images(x, torch.tensor(list(label.values())), tuple(run.configuration.get("classes", ())), "replay")
 
 
-def judged(run: Run, findings: Sequence[Finding], subject: Subject) -> list[Replayed]:
-    """Each finding by the oracle that complained of it."""
+def _judged(run: Run, findings: Sequence[Finding], target: Target) -> list[Replayed]:
     x = torch.stack([run.pixels(finding) for finding in findings])
     seeds = torch.tensor([finding.seed for finding in findings])
-    answer = _answers_on_seeds(run, seeds, subject.target)
-    label = torch.tensor([finding.label for finding in findings])
-    batch = Batch(x, label, seeds, torch.full_like(seeds, -1), {"answer": answer})
-    seen = subject.target(x)
-    by_label = ORACLES["misclassified"](batch, seen)
-    unlabelled = torch.tensor([f.kind == Kind.CHANGED.label or f.label < 0 for f in findings])
-    verdict = torch.where(unlabelled, ORACLES["changed"](batch, seen), by_label)
+    verdict, seen = judge(findings, x, _answers_on_seeds(run, seeds, target), target)
     return [_compared(finding, seen[row : row + 1], int(verdict[row])) for row, finding in enumerate(findings)]
+
+
+def judge(findings: Sequence[Finding], x: Tensor, answer: Tensor, target: Target) -> tuple[Tensor, Seen]:
+    """Each input by the oracle that complained of its finding; `answer` [B] is what is said of the seeds."""
+    label = torch.tensor([finding.label for finding in findings])
+    none = torch.full_like(label, -1)
+    batch, seen = Batch(x, label, none, none, {"answer": answer}), target(x)
+    unlabelled = torch.tensor([f.kind == Kind.CHANGED.label or f.label < 0 for f in findings])
+    changed, misclassified = (ORACLES[name](batch, seen) for name in ("changed", "misclassified"))
+    return torch.where(unlabelled, changed, misclassified), seen
 
 
 def _answers_on_seeds(run: Run, seeds: Tensor, target: Target) -> Tensor:

@@ -21,8 +21,11 @@ from nnfuzz.hunting.reopen import described, hung_inputs, same_again
 from nnfuzz.opening import Subject, covers, open_subject, training_set
 from nnfuzz.records import Finding, Step
 from nnfuzz.store import RunFolder
+from nnfuzz.tally import Tally
 from nnfuzz.target import Guard
 from nnfuzz.watchdog import Watchdog
+
+CLEAN, CLEAN_BYTES = 256, 1 << 25  # images kept with a run, and what they may take
 
 
 class Watch(Protocol):
@@ -89,6 +92,7 @@ def _stand(ask: Hunt, folder: RunFolder, recorder: Recorder, watch: Watch) -> No
     origin = _origin(recorder.subject, recorder.prey)
     if found is None:
         folder.describe({**described(ask), **origin})
+        _sample(recorder, folder)
         recorder.save()
         return
     same_again(folder.path, origin)
@@ -97,11 +101,42 @@ def _stand(ask: Hunt, folder: RunFolder, recorder: Recorder, watch: Watch) -> No
     watch.say("goes on", f"after {tally.seconds:.1f} s and {tally.tries:,} mutants, {tally.distinct:,} findings")
 
 
+def _sample(recorder: Recorder, folder: RunFolder) -> None:
+    """Some clean images, for a later reader to compare findings with."""
+    seeds = recorder.prey.campaign.seeds
+    most = min(len(seeds), CLEAN, CLEAN_BYTES // max(1, seeds.x[0].nbytes))
+    for row in range(most):
+        at = row * len(seeds) // most
+        folder.original(int(seeds.seed[at]), seeds.x[at])
+
+
 def limited(steps: Iterator[Step], seconds: float | None, tries: int | None) -> Iterator[Step]:
     """The steps until a limit is reached."""
     if seconds is not None:
         steps = budget.seconds(steps, seconds)
     return steps if tries is None else budget.tries(steps, tries)
+
+
+def _until_its_end(ask: Hunt, recorder: Recorder) -> Iterator[Step]:
+    """The campaign's steps, as long as nothing that was asked for ends them; limits count from the run's beginning."""
+    tally = recorder.tally
+    if _reached(ask, tally):
+        return
+    seconds = None if ask.seconds is None else ask.seconds - tally.seconds
+    tries = None if ask.tries is None else ask.tries - tally.tries
+    steps = limited(recorder.prey.campaign.steps(), seconds, tries)
+    if ask.plateau is not None:
+        steps = budget.plateau(steps, ask.plateau)
+    yield from budget.until_first(steps) if ask.until_first else steps
+
+
+def _reached(ask: Hunt, tally: Tally) -> str | None:
+    """The limit that ended it, if one did."""
+    if ask.until_first and tally.findings:
+        return "first finding"
+    if ask.tries is not None and tally.tries >= ask.tries:
+        return "tries"
+    return "time" if ask.seconds is not None and tally.seconds >= ask.seconds else None
 
 
 def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[str, Any]:
@@ -128,12 +163,8 @@ def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[s
 def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bool]) -> str:
     """Read the steps until they end; say why they did."""
     tally, folder = recorder.tally, recorder.folder
-    seconds = None if ask.seconds is None else ask.seconds - tally.seconds
-    tries = None if ask.tries is None else ask.tries - tally.tries
-    over = (seconds is not None and seconds <= 0) or (tries is not None and tries <= 0)
     ticked = tally.seconds
-    steps = iter(()) if over else limited(recorder.prey.campaign.steps(), seconds, tries)
-    for step in budget.until(steps, stopped):
+    for step in budget.until(_until_its_end(ask, recorder), stopped):
         first = not tally.distinct
         found = recorder.read(step)
         if found and first:
@@ -146,7 +177,7 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
                 folder.tick(now)
     if stopped():
         return "interrupted"
-    return "tries" if ask.tries is not None and tally.tries >= ask.tries else "time"
+    return _reached(ask, tally) or ("plateau" if ask.plateau is not None else "nothing left to try")
 
 
 def in_words(finding: Finding) -> str:

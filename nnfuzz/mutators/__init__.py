@@ -12,9 +12,12 @@ from nnfuzz.mutators.pixel import brightness, contrast
 DEEPHUNTER_AFFINE = (translation(), scale(), shear(), rotation())
 DEEPHUNTER_PIXEL = (contrast(), brightness(), blur(), noise())
 
+OPERATORS = {operator.name: operator for operator in (*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change())}
+
 __all__ = [
     "DEEPHUNTER_AFFINE",
     "DEEPHUNTER_PIXEL",
+    "OPERATORS",
     "Metamorphic",
     "OneOf",
     "Operator",

@@ -51,6 +51,14 @@ def _writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def write(run: Path, name: str, content: str) -> None:
+    """A file of a run: a reader sees the old one or the new one, never half of one."""
+    part = run / f".{name}.part"
+    with _writing(run):
+        part.write_text(content, encoding="utf-8")
+        os.replace(part, run / name)
+
+
 class RunFolder:
     """Everything goes into one open transaction that `checkpoint` commits: a run that is killed stands again where its
     last checkpoint was. Only the inputs of findings are files, whole from the moment they are there."""
@@ -104,15 +112,8 @@ class RunFolder:
     def summarise(self, result: Mapping[str, Any]) -> None:
         self._json(RESULT, result)
 
-    def write(self, name: str, content: str) -> None:
-        """A file beside the others: a reader sees the old one or the new one, never half of one."""
-        part = self.path / f".{name}.part"
-        with _writing(self.path):
-            part.write_text(content, encoding="utf-8")
-            os.replace(part, self.path / name)
-
     def _json(self, name: str, content: Mapping[str, Any]) -> None:
-        self.write(name, json.dumps(content, indent=2, default=str) + "\n")
+        write(self.path, name, json.dumps(content, indent=2, default=str) + "\n")
 
     def step(self, number: int, counts: Mapping[str, Any], coverage: Mapping[str, float]) -> None:
         """The counters after a turn."""

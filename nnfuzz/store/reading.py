@@ -107,6 +107,12 @@ class Run:
             raise self._damaged(f"no image of seed {seed}")
         return x
 
+    def originals(self, most: int) -> Tensor:
+        """Some of the clean images, of as many seeds."""
+        rows = self._rows("SELECT seed FROM seeds ORDER BY seed")
+        some = [rows[i * len(rows) // min(most, len(rows))][0] for i in range(min(most, len(rows)))]
+        return torch.stack([self.original(seed) for seed in some]) if some else torch.empty(0)
+
     def features(self) -> Tensor:
         """[findings, D] what the model saw in each, in its layer before the scores."""
         rows = [

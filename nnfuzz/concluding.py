@@ -1,0 +1,113 @@
+"""What is made of a run when it has ended: groups of its findings, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nnfuzz.records import Finding
+from nnfuzz.report import Page, Shown, render
+from nnfuzz.store import Run
+from nnfuzz.store.folder import RESULT, write
+from nnfuzz.triage import Group, triage
+
+CLEAN = 256  # images that findings are compared with
+LARGEST = 1 << 30  # bytes of findings' pixels that triage looks at
+PAGE = "report.html"
+
+
+@dataclass(frozen=True, eq=False)
+class Triaged:
+    """The findings of a run, each with its group."""
+
+    run: Run
+    findings: tuple[Finding, ...]
+    groups: tuple[Group, ...]
+    left_out: int  # findings too many to be compared
+
+    def finding(self, number: int) -> Finding:
+        return self._by_id[number]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", {finding.id: finding for finding in self.findings})
+
+
+def triaged(run: Run) -> Triaged:
+    """Read the findings again, and group them."""
+    found = run.findings
+    if not found:
+        return Triaged(run, (), (), 0)
+    first = run.pixels(found[0])
+    compared = found[: max(1, LARGEST // max(1, first.nbytes))]
+    x = torch.stack([run.pixels(finding) for finding in compared])
+    groups = triage(compared, x, run.features()[: len(compared)], run.originals(CLEAN))
+    place = {number: group.id for group in groups for number in group.members}
+    grouped = tuple(replace(finding, group=place.get(finding.id, -1)) for finding in found)
+    return Triaged(run, grouped, tuple(groups), len(found) - len(compared))
+
+
+def page(triaged: Triaged) -> str:
+    """The run as one HTML page."""
+    run, said = triaged.run, triaged.run.configuration
+    asked = said["asked"]
+    shown = [_shown(triaged, group) for group in triaged.groups]
+    return render(Page(
+        title=f"{asked['recipe']} on {asked['model']}", ended=str(run.result.get("ended", "not yet")),
+        configuration=_configuration(said), result=run.result, history=run.history(), findings=triaged.findings,
+        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),),
+        run=str(run.path),
+    ))  # fmt: skip
+
+
+def _shown(triaged: Triaged, group: Group) -> Shown:
+    finding = triaged.finding(group.representative)
+    x, seed = triaged.run.pixels(finding), triaged.run.original(finding.seed)
+    return Shown(finding, x, seed, group.size, group.seeds, group.plausibility)
+
+
+def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
+    asked, looked = said["asked"], said.get("preflight", {})
+    accuracy, versions = looked.get("accuracy"), said.get("versions", {})
+    rows = [
+        ("Model", asked["model"]), ("Its digest", said.get("model_digest", "")), ("Data", asked["data"]),
+        ("Its digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
+        ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+    ]  # fmt: skip
+    return [(name, str(value)) for name, value in rows if value not in ("", None)]
+
+
+def conclude(path: Path) -> tuple[Triaged, dict[str, Any]]:
+    """Group what a run found, write its page, and count the groups in its result."""
+    run = Run(path)
+    found = triaged(run)
+    result = {**run.result, **numbered(found)}
+    write(path, RESULT, json.dumps(result, indent=2, default=str) + "\n")
+    write(path, PAGE, page(found))
+    return found, result
+
+
+def numbered(found: Triaged) -> dict[str, int]:
+    """What the gate and `--json` count of it."""
+    return {"groups": len(found.groups), "flaky": sum(not finding.confirmed for finding in found.findings)}
+
+
+def plain(finding: Finding) -> dict[str, Any]:
+    """A finding for `--json` and `--csv`."""
+    content = asdict(finding)
+    content["mutations"] = [str(mutation) for mutation in finding.mutations]
+    content["confidences"] = [None if isnan(sure) else sure for sure in finding.confidences]
+    content["confirmed"] = f"{finding.repeated} of {finding.asked}"
+    return content
+
+
+def representatives(found: Triaged) -> Sequence[tuple[Finding, int]]:
+    """One finding of each group, and how many are like it."""
+    return [(found.finding(group.representative), group.size) for group in found.groups]

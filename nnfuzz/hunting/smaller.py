@@ -1,0 +1,67 @@
+"""A stored finding with a smaller change: the same wrong answer, less done to the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.hunting.replay import judge, opened
+from nnfuzz.minimize import Minimized, Still, minimize
+from nnfuzz.mutators import OPERATORS, Operator
+from nnfuzz.opening import Subject
+from nnfuzz.records import Finding, Kind
+from nnfuzz.store import Run, inputs
+
+FOLDER = "minimized"
+
+
+@dataclass(frozen=True, eq=False)
+class Smaller:
+    finding: Finding
+    image: str  # relative to the run folder
+    made: Minimized
+
+
+def smaller(path: Path, ids: Sequence[int], asks: int = 5000, trust: bool = False) -> list[Smaller]:
+    """Minimise these findings, and write each beside the run's own."""
+    run = Run(path.absolute())
+    findings = run.chosen(tuple(ids))
+    if hung := [finding.id for finding in findings if finding.kind == Kind.HUNG.label]:
+        raise NnfuzzError(f"expected findings that come to an end, and came {hung[0]}, which hangs; leave it out")
+    if not findings:
+        return []
+    with opened(run, findings, trust=trust) as subject:
+        return [_one(run, finding, subject, asks) for finding in findings]
+
+
+def _one(run: Run, finding: Finding, subject: Subject, asks: int) -> Smaller:
+    made = minimize(run.pixels(finding), run.original(finding.seed), _trail(finding), _still(finding, subject), asks)
+    folder = run.path / FOLDER
+    folder.mkdir(exist_ok=True)
+    image = f"{FOLDER}/{finding.id:06d}.{inputs.ending(made.x)}"
+    inputs.save(made.x, run.path / image)
+    return Smaller(finding, image, made)
+
+
+def _trail(finding: Finding) -> list[tuple[Operator, Tensor]]:
+    """None, where the mutations are not all of the kind that can be made again from their parameters."""
+    if not all(mutation.operator in OPERATORS for mutation in finding.mutations):
+        return []
+    return [(OPERATORS[m.operator], torch.tensor(m.param, dtype=torch.float64)) for m in finding.mutations]
+
+
+def _still(finding: Finding, subject: Subject) -> Still:
+    """Does an input show the same verdict, and where there is one the same wrong answer?"""
+
+    def still(x: Tensor) -> Tensor:
+        verdict, seen = judge([finding] * len(x), x, torch.full((len(x),), finding.seed_answers[0]), subject.target)
+        same = verdict == Kind.of(finding.kind)
+        broken = finding.kind in (Kind.NOT_FINITE.label, Kind.RAISED.label)
+        return same if broken else same & (seen.answer == finding.answers[0])
+
+    return still
