@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,9 @@ class Triaged:
     groups: tuple[Group, ...]
     left_out: int  # findings too many to be compared
 
-    def finding(self, number: int) -> Finding:
-        return self._by_id[number]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_id", {finding.id: finding for finding in self.findings})
+    @cached_property
+    def by_id(self) -> Mapping[int, Finding]:
+        return {finding.id: finding for finding in self.findings}
 
 
 def triaged(run: Run) -> Triaged:
@@ -66,7 +65,7 @@ def page(triaged: Triaged) -> str:
 
 
 def _shown(triaged: Triaged, group: Group) -> Shown:
-    finding = triaged.finding(group.representative)
+    finding = triaged.by_id[group.representative]
     x, seed = triaged.run.pixels(finding), triaged.run.original(finding.seed)
     return Shown(finding, x, seed, group.size, group.seeds, group.plausibility)
 
@@ -110,4 +109,4 @@ def plain(finding: Finding) -> dict[str, Any]:
 
 def representatives(found: Triaged) -> Sequence[tuple[Finding, int]]:
     """One finding of each group, and how many are like it."""
-    return [(found.finding(group.representative), group.size) for group in found.groups]
+    return [(found.by_id[group.representative], group.size) for group in found.groups]

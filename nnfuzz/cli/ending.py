@@ -58,7 +58,7 @@ def groups(display: Display, found: Triaged, most: int) -> None:
 
     classes = tuple(found.run.configuration.get("classes", ()))
     for group in found.groups[:most]:
-        one = found.finding(group.representative)
+        one = found.by_id[group.representative]
         where = f"{group.size:,} inputs on {group.seeds:,} seed{'s'[: group.seeds != 1]}"
         display.say(f"group {group.id}", f"{where}, like {said(one, classes)}, {one.image}")
     if len(found.groups) > most:

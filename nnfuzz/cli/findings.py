@@ -39,7 +39,9 @@ def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: 
         if as_csv:
             table = csv.DictWriter(sys.stdout, COLUMNS)
             table.writeheader()
-            table.writerows({n: json.dumps(v) if isinstance(v, list | tuple) else v for n, v in r.items()} for r in rows)
+            table.writerows(
+                {n: json.dumps(v) if isinstance(v, list | tuple) else v for n, v in r.items()} for r in rows
+            )
         display.finish({
             "run": run, **numbered(found), "findings": rows,
             "groups_found": [

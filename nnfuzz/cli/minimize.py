@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nnfuzz.cli import options as o
 from nnfuzz.cli.display import Display
+
+if TYPE_CHECKING:
+    from nnfuzz.hunting.smaller import Smaller
 
 Ids = Annotated[
     list[int] | None,
@@ -36,12 +39,7 @@ def minimize(
             ids = [group.representative for group in groups if group.kind != Kind.HUNG.label]
         done = smaller(Path(run), ids, asks, trust_model) if ids else []
         for one in done:
-            before, after = one.made.before, one.made.after
-            display.say(f"{one.finding.id:06d}", (
-                f"L2 {before.l2:.0f} → {after.l2:.0f}, L∞ {before.linf} → {after.linf}, L0 {before.l0:,} → {after.l0:,},"
-                f" SSIM {before.ssim:.3f} → {after.ssim:.3f}, {one.image}"
-                if one.made.reproduced else "does not fail any more; it is left as it is"
-            ))  # fmt: skip
+            display.say(f"{one.finding.id:06d}", _said(one))
         display.say("all", f"{len(done):,} minimised" if done else "nothing to minimise")
         display.finish({
             "run": run,
@@ -50,3 +48,13 @@ def minimize(
                  "before": asdict(one.made.before), "after": asdict(one.made.after)} for one in done
             ],
         })  # fmt: skip
+
+
+def _said(one: Smaller) -> str:
+    if not one.made.reproduced:
+        return "does not fail any more; it is left as it is"
+    before, after = one.made.before, one.made.after
+    return (
+        f"L2 {before.l2:.0f} → {after.l2:.0f}, L∞ {before.linf} → {after.linf}, L0 {before.l0:,} → {after.l0:,}, "
+        f"SSIM {before.ssim:.3f} → {after.ssim:.3f}, {one.image}"
+    )

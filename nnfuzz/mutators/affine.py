@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from nnfuzz.mutators.operator import Operator, choices, span, to_pixels
+from nnfuzz.mutators.operator import Operator, choices, span, to_pixels, towards
 
 
 def warp(x: Tensor, source: Tensor) -> Tensor:
@@ -63,19 +63,19 @@ def _rotate(x: Tensor, param: Tensor) -> Tensor:
 
 def translation(offsets: Sequence[float] | Sequence[tuple[float, float]] = span(-3, 2)) -> Operator:
     """Move by t to the right and down alike, or by (dx, dy)."""
-    return Operator("translation", choices(offsets), _translate, affine=True)
+    return Operator("translation", choices(offsets), _translate, affine=True, weaken=towards(0.0))
 
 
 def scale(factors: Sequence[float] = span(7, 11, 0.1)) -> Operator:
     """Grow or shrink about the middle; the image keeps its size, so it is cropped or gets a black frame."""
-    return Operator("scale", choices(factors), _scale, affine=True)
+    return Operator("scale", choices(factors), _scale, affine=True, weaken=towards(1.0))
 
 
 def shear(factors: Sequence[float] = span(-6, 5, 0.1)) -> Operator:
     """Slide the row v pixels below the middle by -factor·v pixels to the right."""
-    return Operator("shear", choices(factors), _shear, affine=True)
+    return Operator("shear", choices(factors), _shear, affine=True, weaken=towards(0.0))
 
 
 def rotation(degrees: Sequence[float] = span(-50, 49)) -> Operator:
     """Turn about the middle, anticlockwise."""
-    return Operator("rotation", choices(degrees), _rotate, affine=True)
+    return Operator("rotation", choices(degrees), _rotate, affine=True, weaken=towards(0.0))

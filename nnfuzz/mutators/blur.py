@@ -22,6 +22,7 @@ TAPS = (
     (0, 1, 4, 6, 4, 1, 0),
     (2, 7, 14, 18, 14, 7, 2),
 )
+LADDERS = ((4, 1, 5, 2, 6, 3), (7, 8), (9,))  # kinds that are alike, by how much they smooth: the variance of the taps
 GROUP = (-1, 0, 0, 0, 0, 0, 0, 1, 2, 3)  # by kind: the six linear ones go together
 
 
@@ -159,6 +160,13 @@ def _blur(x: Tensor, param: Tensor) -> Tensor:
     return grouped(x, param, group, _APPLIES)
 
 
+def _weaken(param: Tensor, share: Tensor) -> Tensor:
+    """Down the ladder that the kind stands on."""
+    ladder = next(kinds for kinds in LADDERS if int(param[0]) in kinds)
+    height = ladder.index(int(param[0])) + 1
+    return torch.tensor(ladder, dtype=torch.float64)[(share * height).ceil().long() - 1, None]
+
+
 def blur(kinds: Sequence[float] = span(1, 9)) -> Operator:
     """Kinds 1 … 9: box 3, 4, 5; Gaussian 3, 5, 7; median 3, 5; bilateral of diameter 6 and both sigmas 50."""
-    return Operator("blur", choices(kinds), _blur, slow=True)
+    return Operator("blur", choices(kinds), _blur, slow=True, weaken=_weaken)

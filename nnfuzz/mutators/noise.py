@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch import Generator, Tensor
 
-from nnfuzz.mutators.operator import Operator, as_rows, choices, grouped, span, to_pixels
+from nnfuzz.mutators.operator import Operator, as_rows, choices, grouped, span, to_pixels, towards
 
 GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)  # SplitMix64 (Steele et al., 2014); int64 arithmetic wraps
 ROUNDS = ((30, 0xBF58476D1CE4E5B9 - (1 << 64)), (27, 0x94D049BB133111EB - (1 << 64)))
@@ -95,7 +95,8 @@ def noise(
 
     DeepHunter's own code has salt at 1, and its third kind wraps around; both are slips not copied here.
     """
-    return Operator("noise", NoiseDraw(tuple(kinds), variance, share, spread), _noise)
+    draw = NoiseDraw(tuple(kinds), variance, share, spread)
+    return Operator("noise", draw, _noise, weaken=towards(None, 0.0, None))
 
 
 def _pixel_change(x: Tensor, param: Tensor) -> Tensor:
@@ -124,4 +125,4 @@ class CountDraw:
 
 def pixel_change(counts: Sequence[float] = span(1, 9)) -> Operator:
     """Set a few random entries to random values: the ninth operator of DeepHunter's code, not in the paper."""
-    return Operator("pixel_change", CountDraw(tuple(counts)), _pixel_change)
+    return Operator("pixel_change", CountDraw(tuple(counts)), _pixel_change, weaken=towards(0.0, None))

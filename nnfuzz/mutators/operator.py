@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 
 Draw = Callable[[int, Generator], Tensor]  # rows, rng -> float64 [rows,P]
 Apply = Callable[[Tensor, Tensor], Tensor]  # uint8 [B,C,H,W], float64 [B,P] -> uint8 [B,C,H,W]
+Weaken = Callable[[Tensor, Tensor], Tensor]  # float64 [P], shares in (0, 1] float64 [N] -> float64 [N,P]
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Operator:
     """`apply` is pure: the same image and parameters give the same bytes, whatever rows are beside them.
 
     So a stored parameter row is enough to make the child again. `affine`: the operation moves pixels. `slow`: it
-    costs many times what others do, so it is worth asking last.
+    costs many times what others do, so it is worth asking last. `weaken` gives the parameters of which only a
+    share is left: 1 leaves the row as it is, and the smaller it is, the less the operation changes.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Operator:
     apply: Apply = field(repr=False)  # the address in a function's repr would differ from run to run
     affine: bool = False
     slow: bool = False
+    weaken: Weaken | None = field(default=None, repr=False)
 
     @cached_property
     def width(self) -> int:
@@ -56,6 +59,17 @@ def choices(values: Sequence[float] | Sequence[tuple[float, ...]]) -> Choices:
 def span(first: int, last: int, step: float = 1.0) -> tuple[float, ...]:
     """first·step … last·step, both included; .3 is the literal 0.3, not the sum 0.1 + 0.1 + 0.1."""
     return tuple(round(index * step, 12) for index in range(first, last + 1))
+
+
+def towards(*identity: float | None) -> Weaken:
+    """On the straight way to the parameters that change nothing; None is one that is no strength, and stays."""
+    still = torch.tensor([value is None for value in identity])
+    end = torch.tensor([value or 0.0 for value in identity], dtype=torch.float64)
+
+    def weaken(param: Tensor, share: Tensor) -> Tensor:
+        return torch.where(still, param, end + share[:, None] * (param - end))
+
+    return weaken
 
 
 def as_rows(column: Tensor) -> Tensor:

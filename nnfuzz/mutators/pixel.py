@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nnfuzz.mutators.operator import Operator, as_rows, choices, span, to_pixels
+from nnfuzz.mutators.operator import Operator, as_rows, choices, span, to_pixels, towards
 
 
 def _contrast(x: Tensor, param: Tensor) -> Tensor:
@@ -24,9 +24,9 @@ def _brightness(x: Tensor, param: Tensor) -> Tensor:
 
 def contrast(factors: Sequence[float] = span(5, 12, 0.1)) -> Operator:
     """Multiply by a factor."""
-    return Operator("contrast", choices(factors), _contrast)
+    return Operator("contrast", choices(factors), _contrast, weaken=towards(1.0))
 
 
 def brightness(shifts: Sequence[float] = span(-20, 19)) -> Operator:
     """Add a whole number."""
-    return Operator("brightness", choices(shifts), _brightness)
+    return Operator("brightness", choices(shifts), _brightness, weaken=towards(0.0))

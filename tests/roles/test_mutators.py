@@ -140,3 +140,20 @@ class TestMutator:
 
     def test_no_rows(self, mutate, shape):
         assert len(mutate(Batch.of_seeds(images(0, shape)), seeded(6))) == 0
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: f"{o.name}-{len(repr(o))}")
+def test_a_share_of_an_operation_changes_less(operator: Operator):
+    assert operator.weaken is not None
+    share = torch.tensor([0.001, 0.3, 0.6, 1.0], dtype=torch.float64)
+    x = images(20)[:10]  # the smooth ones
+    for param in operator.draw(20, seeded(7)):
+        rows = operator.weaken(param, share)
+        assert (rows.shape, rows.dtype) == ((4, operator.width), torch.float64)
+        assert torch.allclose(rows[-1], param, rtol=1e-12)
+        made = [operator.apply(x, row.expand(10, -1)).double() for row in rows]
+        changes = [float((image - x).abs().sum()) for image in made]
+        assert changes[0] <= changes[-1]
+        if operator.name != "blur":
+            assert changes[0] <= 0.02 * x.double().sum()
+    assert "weaken" not in repr(operator)  # what is stored of a run stays what it was
