@@ -59,7 +59,7 @@ def groups(display: Display, found: Triaged, most: int) -> None:
     classes = tuple(found.run.configuration.get("classes", ()))
     for group in found.groups[:most]:
         one = found.by_id[group.representative]
-        where = f"{group.size:,} inputs on {group.seeds:,} seed{'s'[: group.seeds != 1]}"
+        where = f"{_several(group.size, 'input')} on {_several(group.seeds, 'seed')}"
         display.say(f"group {group.id}", f"{where}, like {said(one, classes)}, {one.image}")
     if len(found.groups) > most:
         display.say("", f"and {len(found.groups) - most:,} more groups: nnfuzz findings {found.run.path}")
@@ -72,3 +72,7 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise NnfuzzError(f"expected to write {path} and came {error.strerror or error}; give another path") from error
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s'[: count != 1]}"
