@@ -43,7 +43,7 @@ def until_first(steps: Iterable[Step]) -> Iterator[Step]:
     """Stop after the first step with a finding."""
     for step in steps:
         yield step
-        if step.verdict.any():
+        if (step.verdict > 0).any():
             return
 
 
@@ -56,7 +56,7 @@ def plateau(steps: Iterable[Step], seconds: float, clock: Callable[[], float] = 
     for step in steps:
         yield step
         now = clock()
-        if (step.gain > 0).any() or step.verdict.any():
+        if (step.gain > 0).any() or (step.verdict > 0).any():
             last = now
         elif now - last >= seconds:
             return

@@ -6,11 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from torch import Generator
+import torch
+from torch import Generator, Tensor
 
 from nnfuzz import loop
-from nnfuzz.records import Batch, Step
-from nnfuzz.roles import Corpus, Feedback, Keep, Mutator, Oracle, Schedule, Stateful, Target, Validity
+from nnfuzz.records import Batch, Seen, Step
+from nnfuzz.roles import (
+    Corpus, Fair, Feedback, Keep, Mutator, Oracle, Remark, Schedule, Stateful, Target, Validity,
+)  # fmt: skip
+
+
+def every(children: Batch, seen: Seen) -> Tensor:
+    """Nobody doubts a child."""
+    return torch.ones(len(children), dtype=torch.bool)
+
+
+def nothing(children: Batch, seen: Seen) -> Batch:
+    """Later turns need to know nothing of it."""
+    return children
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +41,8 @@ class Campaign:
     oracle: Oracle
     keep: Keep
     rng: Generator = field(repr=False)
+    fair: Fair = every
+    remark: Remark = nothing
 
     def __repr__(self) -> str:
         said = ", ".join(
@@ -39,12 +54,12 @@ class Campaign:
 
     def admit(self) -> Batch:
         """Run the seeds; those already wrong come back, each with a note `verdict`, and are not mutated."""
-        return loop.admit(self.seeds, self.corpus, self.target, self.feedback, self.oracle)
+        return loop.admit(self.seeds, self.corpus, self.target, self.feedback, self.oracle, self.remark)
 
     def steps(self) -> Iterator[Step]:
         return loop.fuzz(
-            self.corpus, self.schedule, self.mutate, self.valid, self.target,
-            self.feedback, self.oracle, self.keep, self.rng,
+            self.corpus, self.schedule, self.mutate, self.valid, self.target, self.fair,
+            self.feedback, self.oracle, self.remark, self.keep, self.rng,
         )  # fmt: skip
 
     def state_dict(self, corpus: bool = True) -> dict[str, Any]:
@@ -60,7 +75,7 @@ class Campaign:
         self.rng.set_state(state["rng"])
 
     def _remembering(self) -> dict[str, Stateful]:
-        names = ("corpus", "schedule", "mutate", "valid", "feedback", "oracle")
+        names = ("corpus", "schedule", "mutate", "valid", "fair", "feedback", "oracle")
         parts = {name: getattr(self, name) for name in names}
         return {name: part for name, part in parts.items() if isinstance(part, Stateful)}
 

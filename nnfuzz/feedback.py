@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nnfuzz.records import Batch, Kind, Seen
-from nnfuzz.roles import Feedback, Keep, Stateful
+from nnfuzz.roles import Feedback, Keep, Stateful, promising
 
 
 class Together:
@@ -23,6 +23,9 @@ class Together:
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         return torch.stack([feedback(children, seen) for feedback in self.feedbacks]).sum(0)
+
+    def promising(self, children: Batch, seen: Seen) -> Tensor:
+        return torch.stack([promising(feedback, children, seen) for feedback in self.feedbacks]).any(0)
 
     def state_dict(self) -> dict[str, Any]:
         return {str(i): f.state_dict() for i, f in enumerate(self.feedbacks) if isinstance(f, Stateful)}

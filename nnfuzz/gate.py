@@ -15,7 +15,7 @@ from nnfuzz.records import Kind
 RELATIONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
-KINDS = tuple(kind.label for kind in Kind if kind is not Kind.NOTHING)
+KINDS = tuple(kind.label for kind in Kind if kind > Kind.NOTHING)
 NAMES = (
     "errors", *KINDS, "rate", "groups", "flaky", "findings", "seeds_hit", "seeds", "seeds_set_aside", "tries",
     "executed", "seconds",

@@ -23,8 +23,8 @@ def changed(children: Batch, seen: Seen) -> Tensor:
 
 
 def not_finite(children: Batch, seen: Seen) -> Tensor:
-    """Some class score is NaN or infinite: such an answer means nothing."""
-    return (~seen.logits[0].isfinite().all(1)).long() * Kind.NOT_FINITE
+    """Some class score of some model is NaN or infinite: such an answer means nothing."""
+    return (~seen.logits.isfinite().all(2).all(0)).long() * Kind.NOT_FINITE
 
 
 def failed(children: Batch, seen: Seen) -> Tensor:

@@ -12,14 +12,20 @@ from torch import Tensor, nn
 
 
 class Kind(IntEnum):
-    """What an oracle says of a row; 0 is nothing wrong. Names are what users and file names see."""
+    """What an oracle says of a row; 0 is nothing wrong. Names are what users and file names see.
 
+    Below 0: not what is looked for, and no fair start for more either. Counted, never a finding, never kept.
+    """
+
+    FIXED = -2  # of two versions: the new one is right where the old one was wrong, or is catching up
+    BOTH_WRONG = -1  # of two versions: neither reads it
     NOTHING = 0
     MISCLASSIFIED = 1
     CHANGED = 2
     NOT_FINITE = 3
     RAISED = 4
     HUNG = 5
+    REGRESSION = 6
 
     @property
     def label(self) -> str:
@@ -68,6 +74,8 @@ class Batch:
 
     def __getitem__(self, rows: Tensor | slice) -> Batch:
         if isinstance(rows, Tensor) and rows.dtype == torch.bool:
+            if rows.all():
+                return self  # frozen, so nobody can tell it from a copy
             rows = rows.nonzero().flatten()
         notes = {name: take(column, rows) for name, column in self.notes.items()}
         return Batch(take(self.x, rows), take(self.label, rows), take(self.seed, rows), take(self.parent, rows), notes)
@@ -111,6 +119,8 @@ class Seen:
     features: Mapping[str, Tensor] = field(default_factory=dict)  # what else was asked for, [B,...]
 
     def __getitem__(self, rows: Tensor | slice) -> Seen:
+        if isinstance(rows, Tensor) and rows.dtype == torch.bool and rows.all():
+            return self
         features = {name: column[rows] for name, column in self.features.items()}
         return Seen(self.logits[:, rows], self.neurons[rows], features)
 
@@ -132,11 +142,13 @@ class Step:
 
     parents: Batch
     tried: Batch  # everything the mutator made
-    children: Batch  # the valid part of it, which is what was executed
+    children: Batch  # what of it was valid, executed and fair
     seen: Seen
     gain: Tensor  # [B] coverage units that this row was the first to hit
     verdict: Tensor  # [B] a Kind
     kept: Tensor  # ids the corpus gave to the children it took
+    valid: Tensor  # bool, a row for each one tried: was it executed?
+    fair: Tensor  # bool, a row for each one executed: is it among the children?
 
 
 @dataclass(frozen=True)

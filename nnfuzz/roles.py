@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from torch import Generator, Tensor
 
 from nnfuzz.records import Batch, Seen, Step
@@ -46,6 +47,21 @@ class Target(Protocol):
     def __call__(self, x: Tensor, grad: bool = False) -> Seen: ...
 
 
+class Fair(Protocol):
+    """Is the child still a fair question, now that it is known how much depends on it? One bool per row.
+
+    The costly half of validity: it may leave unasked, as fair, the rows that nothing would be made of anyway.
+    """
+
+    def __call__(self, children: Batch, seen: Seen) -> Tensor: ...
+
+
+class Remark(Protocol):
+    """What later turns want to know of these rows: the same batch, with notes on what was seen."""
+
+    def __call__(self, children: Batch, seen: Seen) -> Batch: ...
+
+
 class Criterion(Protocol):
     """Which coverage units does a row hit? Pure. -1 in a slot is no unit.
 
@@ -63,9 +79,19 @@ class Criterion(Protocol):
 
 
 class Feedback(Protocol):
-    """How new is each row, rows taken in order: [B] units hit for the first time."""
+    """How new is each row, rows taken in order: [B] units hit for the first time.
+
+    One that can tell beforehand also has `promising(children, seen)`: bool [B], false only where there is no gain.
+    """
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor: ...
+
+
+def promising(feedback: Feedback, children: Batch, seen: Seen) -> Tensor:
+    """[B] may there be a gain? Asking changes nothing."""
+    ask = getattr(feedback, "promising", None)
+    told: Tensor = torch.ones(len(children), dtype=torch.bool) if ask is None else ask(children, seen)
+    return told
 
 
 class Oracle(Protocol):

@@ -24,7 +24,7 @@ def fingerprints(x: Tensor) -> Tensor:
     return (flat * (2 * weights + 1)).sum(1)
 
 
-COUNTERS = ("tries", "executed", "findings", "first_finding_seconds", "steps", "flaky")
+COUNTERS = ("tries", "executed", "findings", "first_finding_seconds", "steps", "flaky", "unfair")
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Tally:
     first_finding_seconds: float | None = None
     steps: int = 0
     flaky: int = 0  # findings whose verdict did not come again
+    unfair: int = 0  # executed, and then found to be no fair question
     clock: Callable[[], float] = time.monotonic
     kinds: dict[str, int] = field(default_factory=dict)
     _distinct: set[int] = field(default_factory=set)
@@ -66,8 +67,9 @@ class Tally:
         """Count a step; the rows of its children come back that are findings never seen before."""
         self.steps += 1
         self.tries += len(step.tried)
-        self.executed += len(step.children)
-        rows = step.verdict.nonzero().flatten()
+        self.executed += len(step.fair)
+        self.unfair += len(step.fair) - len(step.children)
+        rows = (step.verdict > Kind.NOTHING).nonzero().flatten()
         if not len(rows):
             return rows
         self.findings += len(rows)

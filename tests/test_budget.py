@@ -21,7 +21,8 @@ def step(news: str = NOTHING, rows: int = 4) -> Step:
     if news == FINDING:
         verdict[-1] = Kind.HUNG
     kept = torch.tensor([7] if news in (KEPT, GAIN) else [])
-    return Step(batch, batch, batch, Seen(torch.zeros(1, rows, 2), torch.zeros(rows, 1)), gain, verdict, kept)
+    seen, every = Seen(torch.zeros(1, rows, 2), torch.zeros(rows, 1)), torch.ones(rows, dtype=torch.bool)
+    return Step(batch, batch, batch, seen, gain, verdict, kept, every, every)
 
 
 class Turning:

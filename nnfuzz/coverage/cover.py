@@ -25,10 +25,18 @@ class Cover:
         return f"Cover({self.criterion!r})"
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
+        return self.update(self._units(seen))
+
+    def promising(self, children: Batch, seen: Seen) -> Tensor:
+        """[B] does it hit a unit that was not hit before these rows?"""
+        self._hit = self._hit.to(seen.neurons.device)
+        return (~self._hit[self._units(seen) + 1]).any(1).cpu()
+
+    def _units(self, seen: Seen) -> Tensor:
         ids = self.criterion(seen)
         if "raised" in seen.features:  # then there are no neurons to speak of
             ids = torch.where((seen.raised != 0).to(ids.device)[:, None], -1, ids)
-        return self.update(ids)
+        return ids
 
     def update(self, ids: Tensor) -> Tensor:
         """[B,H] unit ids -> [B] gain, as if the rows had come one by one."""
