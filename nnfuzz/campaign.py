@@ -12,7 +12,17 @@ from torch import Generator, Tensor
 from nnfuzz import loop
 from nnfuzz.records import Batch, Seen, Step
 from nnfuzz.roles import (
-    Corpus, Fair, Feedback, Keep, Mutator, Oracle, Remark, Schedule, Stateful, Target, Validity,
+    Corpus,
+    Fair,
+    Feedback,
+    Keep,
+    Mutator,
+    Oracle,
+    Remark,
+    Schedule,
+    Stateful,
+    Target,
+    Validity,
 )  # fmt: skip
 
 
