@@ -27,7 +27,8 @@ def random_words(seed: Tensor, count: int) -> Tensor:
     """[B,count] int16, uniform over all 65,536 values; `seed` is int64 [B]. One hash gives four of them."""
     counter = torch.arange(1, -(-count // 4) + 1).mul_(GOLDEN)
     start = _mixed(seed * GOLDEN + 1)
-    return _mixed(start[:, None] + counter).view(torch.int16)[:, :count]
+    words = _mixed(start[:, None] + counter).flatten().view(torch.int16)
+    return words.view(len(seed), 4 * len(counter))[:, :count]
 
 
 @cache
@@ -45,12 +46,13 @@ def random_normal(seed: Tensor, count: int) -> Tensor:
 
 
 def _words_of(x: Tensor, param: Tensor) -> tuple[Tensor, int]:
-    return param[:, -1].long(), x[0].numel()
+    return param[:, -1].long(), x.shape[1:].numel()
 
 
+# The last two parameters are always the strength and the seed; `noise` has the kind before them.
 def _additive(x: Tensor, param: Tensor) -> Tensor:
     n = random_normal(*_words_of(x, param)).view(x.shape)
-    return to_pixels(n.mul_(as_rows(param[:, 1].sqrt().float())).add_(x))
+    return to_pixels(n.mul_(as_rows(param[:, -2].sqrt().float())).add_(x))
 
 
 def _salt_and_pepper(x: Tensor, param: Tensor) -> Tensor:
@@ -64,7 +66,7 @@ def _salt_and_pepper(x: Tensor, param: Tensor) -> Tensor:
 
 def _multiplicative(x: Tensor, param: Tensor) -> Tensor:
     n = random_normal(*_words_of(x, param)).view(x.shape)
-    return to_pixels(n.mul_(as_rows(param[:, 1].float())).add_(1).mul_(x))
+    return to_pixels(n.mul_(as_rows(param[:, -2].float())).add_(1).mul_(x))
 
 
 def _noise(x: Tensor, param: Tensor) -> Tensor:
@@ -99,6 +101,51 @@ def noise(
     return Operator("noise", draw, _noise, weaken=towards(None, 0.0, None))
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """[value, seed], or several values and then the seed."""
+
+    values: tuple[float, ...] | tuple[tuple[float, ...], ...]
+
+    def __call__(self, rows: int, rng: Generator) -> Tensor:
+        seed = torch.randint(SEEDS, (rows, 1), generator=rng).double()
+        return torch.cat([choices(self.values)(rows, rng), seed], 1)
+
+
+def gauss_noise(variances: Sequence[float] = (2, 1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001)) -> Operator:
+    """Add N(0, variance), in units of 0 … 255."""
+    return Operator("gauss_noise", Seeded(tuple(variances)), _additive, weaken=towards(0.0, None))
+
+
+def multiplicative_noise(variances: Sequence[float] = (1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001)) -> Operator:
+    """Multiply by 1 + N(0, variance); what is stored with a row is the spread, the variance's root."""
+    spreads = tuple(variance**0.5 for variance in variances)
+    return Operator("multiplicative_noise", Seeded(spreads), _multiplicative, weaken=towards(0.0, None))
+
+
+def _saltpepper(x: Tensor, param: Tensor) -> Tensor:
+    entries = x.flatten(1).clone()
+    size = entries.shape[1]
+    counts, strength = (param[:, 0] * size / 2).ceil().long()[:, None], param[:, 1:2].float()
+    most = int(counts.max()) if len(counts) else 0
+    words = random_words(param[:, -1].long(), 4 * most).view(len(x), most, 2, 2).long() + 32768
+    place = (words[..., 0] * 65536 + words[..., 1]) % max(size, 1)  # [B,most,2]
+    for turn in range(most):
+        for at, value in zip(torch.split(place[:, turn], 1, 1), (255, 0), strict=True):
+            old = entries.gather(1, at)
+            new = to_pixels(old + strength * (value - old.float()))
+            entries.scatter_(1, at, torch.where(turn < counts, new, old))
+    return entries.view(x.shape)
+
+
+def saltpepper_noise(share: float = 0.004) -> Operator:
+    """Half of a share of the entries, rounded up, become 255, and as many 0; the same place may come twice.
+
+    The parameter in the middle is how far they go there.
+    """
+    return Operator("saltpepper_noise", Seeded(((share, 1.0),)), _saltpepper, weaken=towards(None, 0.0, None))
+
+
 def _pixel_change(x: Tensor, param: Tensor) -> Tensor:
     counts, seed = param[:, 0].long(), param[:, 1].long()
     entries = x.flatten(1).clone()
@@ -112,17 +159,6 @@ def _pixel_change(x: Tensor, param: Tensor) -> Tensor:
     return entries.view(x.shape)
 
 
-@dataclass(frozen=True)
-class CountDraw:
-    """[count, seed]"""
-
-    counts: tuple[float, ...]
-
-    def __call__(self, rows: int, rng: Generator) -> Tensor:
-        seed = torch.randint(SEEDS, (rows, 1), generator=rng).double()
-        return torch.cat([choices(self.counts)(rows, rng), seed], 1)
-
-
 def pixel_change(counts: Sequence[float] = span(1, 9)) -> Operator:
     """Set a few random entries to random values: the ninth operator of DeepHunter's code, not in the paper."""
-    return Operator("pixel_change", CountDraw(tuple(counts)), _pixel_change, weaken=towards(0.0, None))
+    return Operator("pixel_change", Seeded(tuple(counts)), _pixel_change, weaken=towards(0.0, None))

@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 Draw = Callable[[int, Generator], Tensor]  # rows, rng -> float64 [rows,P]
+Values = Draw | Sequence[float] | Sequence[tuple[float, ...]]  # what an operator's parameters are drawn from
 Apply = Callable[[Tensor, Tensor], Tensor]  # uint8 [B,C,H,W], float64 [B,P] -> uint8 [B,C,H,W]
 Weaken = Callable[[Tensor, Tensor], Tensor]  # float64 [P], shares in (0, 1] float64 [N] -> float64 [N,P]
 
@@ -54,6 +55,28 @@ class Choices:
 def choices(values: Sequence[float] | Sequence[tuple[float, ...]]) -> Choices:
     """A draw that takes each value equally often."""
     return Choices(tuple(values))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Draws numbers from [low, high)."""
+
+    low: float
+    high: float
+
+    def __call__(self, rows: int, rng: Generator) -> Tensor:
+        share = torch.rand(rows, 1, dtype=torch.float64, generator=rng)
+        return self.low + (self.high - self.low) * share
+
+
+def uniform(low: float, high: float) -> Uniform:
+    """A draw from a whole interval."""
+    return Uniform(low, high)
+
+
+def drawn(values: Values) -> Draw:
+    """Lists are drawn from uniformly; what draws already stays as it is."""
+    return values if callable(values) else choices(values)
 
 
 def span(first: int, last: int, step: float = 1.0) -> tuple[float, ...]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from nnfuzz.mutators.operator import Operator, as_rows, choices, span, to_pixels, towards
+from nnfuzz.mutators.operator import Operator, Values, as_rows, drawn, span, to_pixels, towards
 
 
 def _contrast(x: Tensor, param: Tensor) -> Tensor:
@@ -22,11 +20,11 @@ def _brightness(x: Tensor, param: Tensor) -> Tensor:
     return torch.minimum(inside, high, out=inside).add_(shift.remainder(256).to(torch.uint8))
 
 
-def contrast(factors: Sequence[float] = span(5, 12, 0.1)) -> Operator:
+def contrast(factors: Values = span(5, 12, 0.1)) -> Operator:
     """Multiply by a factor."""
-    return Operator("contrast", choices(factors), _contrast, weaken=towards(1.0))
+    return Operator("contrast", drawn(factors), _contrast, weaken=towards(1.0))
 
 
-def brightness(shifts: Sequence[float] = span(-20, 19)) -> Operator:
-    """Add a whole number."""
-    return Operator("brightness", choices(shifts), _brightness, weaken=towards(0.0))
+def brightness(shifts: Values = span(-20, 19)) -> Operator:
+    """Add a whole number to every channel; others are rounded."""
+    return Operator("brightness", drawn(shifts), _brightness, weaken=towards(0.0))

@@ -6,9 +6,10 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import Tensor
 
-from nnfuzz.mutators import rotation, scale, shear, translation
+from nnfuzz.mutators import DRFUZZ, rotation, scale, shear, shear_from_the_top, translation
 
 SIZES = [(1, 28, 28), (3, 32, 32), (1, 17, 23), (3, 15, 20)]
 
@@ -26,6 +27,8 @@ def forward(name: str, p: float, height: int, width: int) -> np.ndarray:
     middle = (width / 2 - 0.5, height / 2 - 0.5)
     if name == "translation":
         return np.array([[1, 0, p], [0, 1, p]], dtype=np.float64)
+    if name == "shear_from_the_top":
+        return np.array([[1, -p, 0], [0, 1, 0]], dtype=np.float64)
     if name == "shear":
         return np.array([[1, -p, p * middle[1]], [0, 1, 0]], dtype=np.float64)
     angle, factor = (p, 1.0) if name == "rotation" else (0.0, p)
@@ -51,6 +54,8 @@ CASES = [
     (translation, (-3, 0, 2)),
     (scale, (0.7, 0.8, 0.9, 1.0, 1.1)),
     (shear, (-0.6, -0.1, 0.0, 0.3, 0.5)),
+    (shear_from_the_top, (-0.6, -0.123, 0.0, 0.6)),
+    (scale, (1.2, 0.777)),
     (rotation, (-50, -17, 0, 1, 49)),
 ]
 
@@ -98,6 +103,16 @@ def test_neutral_parameters_change_nothing():
     x = torch.randint(0, 256, (5, 3, 224, 224), dtype=torch.uint8, generator=torch.Generator().manual_seed(2))
     for operator, p in ((translation(), 0.0), (scale(), 1.0), (shear(), 0.0), (rotation(), 0.0)):
         assert torch.equal(operator.apply(x, torch.full((5, 1), p, dtype=torch.float64)), x)
+
+
+def test_drfuzz_moves_both_ways_apart():
+    offsets = DRFUZZ[0].draw.values
+    assert (len(offsets), min(offsets), max(offsets)) == (36, (-3, -3), (2, 2))
+
+
+def test_a_continuous_draw_fills_its_interval():
+    drawn = DRFUZZ[3].draw(10_000, torch.Generator().manual_seed(0))
+    assert stats.kstest(drawn[:, 0].numpy(), "uniform", (-50, 100)).pvalue > 0.01
 
 
 def test_the_default_lists_are_those_of_the_code():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from nnfuzz.mutators import noise, pixel_change
+from nnfuzz.mutators import gauss_noise, multiplicative_noise, noise, pixel_change, saltpepper_noise
 from nnfuzz.mutators.noise import random_normal, random_words
 
 GREY = torch.full((64, 1, 64, 64), 128, dtype=torch.uint8)
@@ -92,6 +92,31 @@ def test_settings_travel_in_the_parameters():
 def test_channels_get_noise_of_their_own():
     made = noise().apply(GREY.expand(-1, 3, -1, -1), rows(1, 400.0)).long()
     assert (made[:, 0] != made[:, 1]).double().mean() > 0.9
+
+
+def test_gauss_and_multiplicative_noise_are_those_kinds():
+    drawn = gauss_noise().draw(200, torch.Generator().manual_seed(0))
+    assert set(drawn[:, 0].tolist()) == {2, 1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001}
+    assert torch.equal(gauss_noise().apply(GREY, rows(1, 400.0)[:, 1:]), noise().apply(GREY, rows(1, 400.0)))
+    drawn = multiplicative_noise([0.25, 1]).draw(200, torch.Generator().manual_seed(0))
+    assert set(drawn[:, 0].tolist()) == {0.5, 1}
+    assert torch.equal(multiplicative_noise().apply(GREY, rows(3, 0.5)[:, 1:]), noise().apply(GREY, rows(3, 0.5)))
+
+
+def test_gauss_noise_on_black_does_not_wrap():
+    made = gauss_noise().apply(torch.zeros_like(GREY), rows(1, 2.0)[:, 1:])
+    assert made.max() < 10
+
+
+@pytest.mark.parametrize(("side", "each"), [(28, 2), (64, 9), (1, 1)])
+def test_saltpepper_noise_has_its_count(side, each):
+    x = torch.full((500, 1, side, side), 7, dtype=torch.uint8)
+    made = saltpepper_noise().apply(x, saltpepper_noise().draw(500, torch.Generator().manual_seed(0)))
+    salt, pepper = (made == 255).flatten(1).sum(1), (made == 0).flatten(1).sum(1)
+    assert (salt.max() if side > 1 else 1, pepper.max()) == (each, each)
+    assert salt.double().mean() > 0.95 * each or side == 1  # the same place twice is rare
+    places = (made != 7).flatten(1).nonzero()[:, 1].double().numpy() / side**2
+    assert stats.kstest(places, "uniform").pvalue > 1e-3 or side == 1
 
 
 def test_pixel_change_changes_that_many():

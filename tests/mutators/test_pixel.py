@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from nnfuzz.mutators import brightness, contrast
+from nnfuzz.mutators import DRFUZZ, brightness, contrast
 
 EVERY = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16)
 
@@ -29,6 +29,14 @@ def test_brightness_agrees_with_opencv():
     for image, shift in zip(*all_of(brightness()), strict=True):
         theirs = cv2.add(EVERY[0, 0].numpy(), np.array([shift, 0, 0, 0]))
         assert np.array_equal(image[2].numpy(), theirs)
+
+
+def test_drfuzz_draws_are_continuous_and_brightness_moves_every_channel():
+    factors, shifts = (operator.draw(2000, torch.Generator().manual_seed(0)) for operator in DRFUZZ[4:6])
+    assert 0.5 <= factors.min() < 0.51 < 1.49 < factors.max() < 1.5
+    assert -20 <= shifts.min() < -19.9 < 19.9 < shifts.max() < 20
+    made = brightness().apply(torch.full((1, 3, 2, 2), 100, dtype=torch.uint8), torch.tensor([[-9.6]]))
+    assert made.unique().tolist() == [90]
 
 
 @pytest.mark.parametrize("shift", [-300, -256, -255, -1, 0, 0.4, 1, 255, 256, 300])

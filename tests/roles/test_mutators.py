@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from nnfuzz.mutators import (
     DEEPHUNTER_AFFINE,
     DEEPHUNTER_PIXEL,
+    DRFUZZ,
     Metamorphic,
     OneOf,
     Operator,
@@ -22,6 +23,7 @@ from nnfuzz.records import Batch
 OPERATORS = [
     *DEEPHUNTER_AFFINE,
     *DEEPHUNTER_PIXEL,
+    *(operator for operator in DRFUZZ if operator.name != "blur"),  # the same as DeepHunter's
     translation([(-5, 0), (0, 5), (5, 5)]),
     pixel_change(),
     *(blur([kind]) for kind in range(1, 10)),
@@ -38,6 +40,7 @@ def near(children: Batch, _: Batch) -> Tensor:
 
 MUTATORS = {
     "one of the paper's eight": OneOf(DEEPHUNTER_AFFINE + DEEPHUNTER_PIXEL),
+    "one of DRFuzz's fifteen": OneOf(DRFUZZ),
     "one of one": OneOf((pixel_change(),)),
     "metamorphic": Metamorphic(DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, near),
     "metamorphic without affine": Metamorphic((), (*DEEPHUNTER_PIXEL, pixel_change()), near, tries=3),
