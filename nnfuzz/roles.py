@@ -44,6 +44,8 @@ class Validity(Protocol):
 class Target(Protocol):
     """The models under test; sole owner of device, dtype and normalisation."""
 
+    @property
+    def classes(self) -> int: ...
     def __call__(self, x: Tensor, grad: bool = False) -> Seen: ...
 
 

@@ -11,6 +11,7 @@ from nnfuzz.mutators.noise import gauss_noise, multiplicative_noise, noise, pixe
 from nnfuzz.mutators.operator import Operator, choices, uniform
 from nnfuzz.mutators.patch import black_patch, reverse_patch, white_patch
 from nnfuzz.mutators.pixel import brightness, contrast
+from nnfuzz.mutators.policy import Chains
 
 # G and P of DeepHunter, section 3.2, with the parameter lists of its authors' code.
 DEEPHUNTER_AFFINE = (translation(), scale(), shear(), rotation())
@@ -43,6 +44,7 @@ __all__ = [
     "DEEPHUNTER_PIXEL",
     "DRFUZZ",
     "OPERATORS",
+    "Chains",
     "Metamorphic",
     "OneOf",
     "Operator",
