@@ -20,6 +20,7 @@ class Kind(IntEnum):
     NOT_FINITE = 3
     RAISED = 4
     HUNG = 5
+    DISAGREEING = 7
 
     @property
     def label(self) -> str:

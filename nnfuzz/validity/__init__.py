@@ -1,5 +1,5 @@
 """Is the child still a fair question?"""
 
-from nnfuzz.validity.distance import AllOf, Differs, L0Linf
+from nnfuzz.validity.distance import AllOf, Differs, L0Linf, RelativeL2, relative_l2
 
-__all__ = ["AllOf", "Differs", "L0Linf"]
+__all__ = ["AllOf", "Differs", "L0Linf", "RelativeL2", "relative_l2"]
