@@ -57,8 +57,8 @@ def scaled(out: Tensor, means: Tensor) -> Tensor:
 
     Scaling is affine, so the mean of the scaled values is the scaled mean. A constant layer gives 0.
     """
-    flat = out.flatten(1)
-    low, high = flat.amin(1, keepdim=True), flat.amax(1, keepdim=True)
+    whole = tuple(range(1, out.dim()))  # not flattened, which would copy what lies channels-last
+    low, high = out.amin(whole)[:, None], out.amax(whole)[:, None]
     return torch.where(high > low, (means - low) / (high - low).clamp_min(torch.finfo(out.dtype).tiny), 0.0)
 
 

@@ -25,7 +25,7 @@ Oracle = Annotated[
 ]
 With = Annotated[
     str | None,
-    typer.Option(metavar="MODELS", help="Further models of the same task, with commas", show_default=False),
+    typer.Option("--with", metavar="MODELS", help="Further models of the same task, with commas", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the recipe")]
 

@@ -155,6 +155,6 @@ def check_gradients(target: Target, x: Tensor, recipe: str) -> None:
         torch.autograd.grad(value, pixels)
     except RuntimeError as error:
         raise NnfuzzError(
-            f"{recipe} follows gradients, and this model gives none back to its pixels"
-            f" ({str(error).splitlines()[0]}); use --recipe deephunter"
+            f"{recipe} follows gradients and expected a model that gives them back to its pixels, and came one that"
+            " gives none; use --recipe deephunter"
         ) from error
