@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nnfuzz.records import Batch, Kind, Seen
-from nnfuzz.roles import Feedback, Keep, Stateful, promising
+from nnfuzz.roles import Feedback, Keep, Stateful, Validity, promising
 
 
 class Together:
@@ -34,6 +34,48 @@ class Together:
         for i, feedback in enumerate(self.feedbacks):
             if isinstance(feedback, Stateful):
                 feedback.load_state_dict(state[str(i)])
+
+
+class SeedKeeping:
+    """Line 16 of DLFuzz's Algorithm 1: what a row adds to the coverage `table`, where that earns it a place in its
+    seed list, else 0. `also` is measured beside it.
+
+    The share that a row has to add falls as its own input is searched longer: `share` / times that input was.
+    """
+
+    def __init__(self, table: Feedback, units: int, near: Validity, also: Feedback, share: float = 0.01) -> None:
+        self.table, self.units, self.near, self.also, self.share = table, units, near, also, share
+        self._searched = torch.zeros(0, dtype=torch.int64)  # by row in the user's data
+
+    def __repr__(self) -> str:
+        return f"SeedKeeping({self.table!r}, near={self.near!r}, share={self.share}, also={self.also!r})"
+
+    def __call__(self, children: Batch, seen: Seen) -> Tensor:
+        self.also(children, seen)
+        gain = self.table(children, seen)
+        worth = gain / self.units > self.share / self._times(children.seed)
+        return torch.where(worth & self.near(children, children), gain, 0)
+
+    def _times(self, seed: Tensor) -> Tensor:
+        """[B] how often the input of each row was searched before, at least 1; and count this time."""
+        if len(seed) and (missing := int(seed.max()) + 1 - len(self._searched)) > 0:
+            self._searched = torch.cat([self._searched, torch.zeros(missing, dtype=torch.int64)])
+        times = self._searched[seed].clamp_min(1)
+        self._searched[torch.unique(seed)] += 1
+        return times
+
+    def state_dict(self) -> dict[str, Any]:
+        held = {name: part.state_dict() for name, part in self._parts().items()}
+        return {"searched": self._searched.clone(), **held}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._searched = state["searched"].clone()
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Stateful]:
+        parts = {"table": self.table, "also": self.also}
+        return {name: part for name, part in parts.items() if isinstance(part, Stateful)}
 
 
 def new_rows(gain: Tensor, verdict: Tensor) -> Tensor:

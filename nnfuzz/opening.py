@@ -63,37 +63,45 @@ class Subject:
 
 def open_subject(
     model: Model | str, images: data.Images | str, settings: Settings, criteria: Sequence[str] = (),
-    guard: Guard = nullcontext, refused: Refused | None = None,
+    guard: Guard = nullcontext, refused: Refused | None = None, beside: Sequence[str] = (),
 ) -> Subject:  # fmt: skip
-    """Load, check that they fit, look at a sample; every complaint is one sentence."""
+    """Load, check that they fit, look at a sample; every complaint is one sentence. `beside` are further models of the
+    same task, and then the neurons of all are read."""
     model = models.load(model) if isinstance(model, str) else model
     images = data.load(images, size=settings.resize) if isinstance(images, str) else images
-    model = replace(
-        model,
-        mean=model.mean if settings.mean is None else settings.mean,
-        std=model.std if settings.std is None else settings.std,
-    )
+    asked = [_fed(one, settings) for one in (model, *map(models.load, beside))]
     came_in = "train" if model.net.training else "eval"
-    check_fit(model, images.x)
-    target = _target(model, images.x, settings, criteria)
+    for one in asked:
+        check_fit(one, images.x)
+    target = _target(asked, images.x, settings, criteria)
     target.guard, target.refused = guard, refused
     looked = examine(target, images.x, images.label, came_in)
-    return Subject(target, images, looked, models.digest(model.net))
+    return Subject(target, images, looked, "+".join(models.digest(one.net) for one in asked))
 
 
-def _target(model: Model, x: Tensor, settings: Settings, criteria: Sequence[str]) -> Target:
-    def around(model: Model) -> Target:
+def _fed(model: Model, settings: Settings) -> Model:
+    """The model fed as the user says, or as it comes."""
+    mean = model.mean if settings.mean is None else settings.mean
+    return replace(model, mean=mean, std=model.std if settings.std is None else settings.std)
+
+
+def _target(asked: Sequence[Model], x: Tensor, settings: Settings, criteria: Sequence[str]) -> Target:
+    def around(models: Sequence[Model]) -> Target:
         return Target(
-            model, x, device=settings.device, batch_size=settings.batch_size, every_layer=settings.every_layer,
+            models, x, device=settings.device, batch_size=settings.batch_size, every_layer=settings.every_layer,
             only=settings.layers, exclude=settings.exclude, features=("scaled",) if "nc" in criteria else (),
+            every_model=len(models) > 1,
         )  # fmt: skip
 
     if settings.output != "auto":
-        return around(replace(model, output=_output(settings.output)))
-    target = around(model)
-    if model.output == "logits" and gives_probabilities(target(x[:8]).logits[0]):
+        return around([replace(model, output=_output(settings.output)) for model in asked])
+    target = around(asked)
+    given = [model.output == "logits" and gives_probabilities(logits)
+             for model, logits in zip(asked, target(x[:8]).logits, strict=True)]  # fmt: skip
+    if any(given):
         target.close()
-        target = around(replace(model, output="probabilities"))
+        said = zip(asked, given, strict=True)
+        target = around([replace(model, output="probabilities") if known else model for model, known in said])
     return target
 
 

@@ -22,6 +22,12 @@ def changed(children: Batch, seen: Seen) -> Tensor:
     return (seen.answer != children.notes["answer"]).long() * Kind.CHANGED
 
 
+def disagreeing(children: Batch, seen: Seen) -> Tensor:
+    """The models do not all give the same answer (DeepXplore's differential oracle; needs no labels)."""
+    answers = seen.logits.argmax(2)
+    return (answers != answers[0]).any(0).long() * Kind.DISAGREEING
+
+
 def not_finite(children: Batch, seen: Seen) -> Tensor:
     """Some class score of some model is NaN or infinite: such an answer means nothing."""
     return (~seen.logits.isfinite().all(2).all(0)).long() * Kind.NOT_FINITE

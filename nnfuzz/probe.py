@@ -57,8 +57,8 @@ def scaled(out: Tensor, means: Tensor) -> Tensor:
 
     Scaling is affine, so the mean of the scaled values is the scaled mean. A constant layer gives 0.
     """
-    flat = out.flatten(1)
-    low, high = flat.amin(1, keepdim=True), flat.amax(1, keepdim=True)
+    whole = tuple(range(1, out.dim()))  # not flattened, which would copy what lies channels-last
+    low, high = out.amin(whole)[:, None], out.amax(whole)[:, None]
     return torch.where(high > low, (means - low) / (high - low).clamp_min(torch.finfo(out.dtype).tiny), 0.0)
 
 
@@ -138,6 +138,17 @@ def discover(net: nn.Module, example: Tensor, every: bool = False) -> list[Layer
     return _Trace(net, every).run(net, example)
 
 
+def incoming(net: nn.Module, layers: Sequence[Layer]) -> Tensor:
+    """[N] the mean weight that each neuron sums its inputs with; NaN where a layer has none, like a pooling."""
+    modules, found = dict(net.named_modules()), [torch.empty(0)]
+    for layer in layers:
+        weights = (getattr(modules.get(name), "weight", None) for name in layer.parts or (layer.name,))
+        fitting = (w for w in weights if isinstance(w, Tensor) and w.dim() > 1 and len(w) == layer.neurons)
+        weight = next(fitting, torch.full((layer.neurons, 1), torch.nan))
+        found.append(weight.detach().flatten(1).mean(1).float().cpu())
+    return torch.cat(found)
+
+
 def chosen(layers: Sequence[Layer], only: Sequence[str], exclude: Sequence[str]) -> list[Layer]:
     """Those whose names fit a pattern ("features.*") of `only`, if there are any, and none of `exclude`."""
     fitting = [
@@ -181,7 +192,7 @@ class Probe:
         if call in calls:
             means = self._means[name, call] = reduce(out, calls[call])
             if self.scale:
-                self._scaled[name, call] = scaled(out, means)
+                self._scaled[name, call] = scaled(out.detach(), means.detach())
 
     def __enter__(self) -> Probe:
         self._listening = True

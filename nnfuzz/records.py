@@ -26,6 +26,7 @@ class Kind(IntEnum):
     RAISED = 4
     HUNG = 5
     REGRESSION = 6
+    DISAGREEING = 7
 
     @property
     def label(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 
 from nnfuzz.errors import ModelRaised, NnfuzzError
 from nnfuzz.layout import placed, swift
-from nnfuzz.probe import Layer, Probe, chosen, discover
+from nnfuzz.probe import Layer, Probe, chosen, discover, incoming, scaled
 from nnfuzz.records import Model, Seen
 
 ACTIVATIONS_AT_ONCE = {"cpu": 2**24}  # more does not run faster; elsewhere memory is the limit
@@ -24,7 +26,8 @@ Refused = Callable[[Tensor], Tensor]  # inputs -> [B] bool
 
 
 class Target:
-    """`target(x) -> Seen` for one model or several; the first is the one whose neurons are read.
+    """`target(x) -> Seen` for one model or several. The first is the one whose neurons are read; with `every_model`
+    those of all of them are, side by side in the models' order (`spans`).
 
     Networks are put in evaluation mode for as long as the target is open and leave in the mode they came
     in. One that has to move to another device or dtype is copied, never changed.
@@ -43,6 +46,7 @@ class Target:
         exclude: Sequence[str] = (),
         probabilities: bool = True,
         features: Sequence[str] = (),
+        every_model: bool = False,
     ) -> None:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
         self.device, self.dtype = torch.device(device), dtype
@@ -57,17 +61,20 @@ class Target:
             swift(net, self._feed(example[:2], i), [layer.parts for layer in layers])
             for i, (net, layers) in enumerate(zip(nets, traced, strict=True))
         ]
-        first, found = self.models[0], traced[0]
-        layers = chosen(found, only, exclude)
-        self._probe = Probe(self._nets[0], layers, features)
+        read = traced if every_model else traced[:1]
+        self._probes = [
+            Probe(net, chosen(layers, only, exclude), features) for net, layers in zip(self._nets, read, strict=False)
+        ]
         self.classes = self._classes(example[:1])
         # Keras counts the softmax as a layer of its own, and so do the papers' 52 / 148 / 268 neurons.
-        self._softmax = probabilities and first.output == "logits" and not only
-        self.layers = (*layers, Layer("softmax", self.classes, self.classes)) if self._softmax else tuple(layers)
-        self.neurons = sum(layer.neurons for layer in self.layers)
-        self.work = max(1, sum(layer.work for layer in found))
-        self.activations = max(1, sum(layer.elements for layer in found))
-        self.penultimate = self._penultimate()
+        self._softmax = [probabilities and model.output == "logits" and not only for model in self.models]
+        shown = [self._layers(i) for i in range(len(read))]
+        self.layers = tuple(layer for layers in shown for layer in layers)
+        self.spans = _spans([sum(layer.neurons for layer in layers) for layers in shown])
+        self.neurons = self.spans[-1].stop
+        self.work = max(1, sum(layer.work for layers in read for layer in layers))
+        self.activations = max(1, sum(layer.elements for layers in read for layer in layers))
+        self.penultimate = self._penultimate(shown[0])
         self.complaints: list[str] = []  # what models raised; see Seen.raised
         self.refused: Refused | None = None  # inputs that must not be run again, since a model hung on them
         self.guard: Guard = nullcontext  # entered around every pass, with its inputs
@@ -110,9 +117,16 @@ class Target:
             raise NnfuzzError(f"the models tell {', '.join(map(str, counts))} classes apart; they must agree")
         return counts[0]
 
-    def _penultimate(self) -> slice:
+    def _layers(self, index: int) -> tuple[Layer, ...]:
+        """What is read of one model. The others' layers are told from the first one's by the model's name."""
+        layers = self._probes[index].layers
+        if self._softmax[index]:
+            layers = (*layers, Layer("softmax", self.classes, self.classes))
+        return tuple(replace(x, name=f"{self.models[index].name}:{x.name}") for x in layers) if index else layers
+
+    def _penultimate(self, layers: Sequence[Layer]) -> slice:
         """The neurons of the layer before the scores: what the model sees, in its own terms."""
-        layers = self.layers[:-1] if self._softmax else self.layers
+        layers = layers[:-1] if self._softmax[0] else layers
         layers = layers[:-1] if len(layers) > 1 and layers[-1].neurons == self.classes else layers
         start = sum(layer.neurons for layer in layers[:-1])
         return slice(start, start + layers[-1].neurons if layers else 0)
@@ -120,7 +134,7 @@ class Target:
     def _attempt(self, x: Tensor) -> Chunk:
         """One pass. If the model raises, half the rows at a time, until those that it raises on stand alone."""
         try:
-            with self.guard(x):
+            with self.guard(_pixels(x)):
                 return self._execute(x)
         except ModelRaised as error:
             if len(x) > 1:
@@ -134,25 +148,26 @@ class Target:
         """In place of answers."""
         nan = torch.full((len(x), self.neurons), torch.nan, device=self.device, dtype=self.dtype)
         logits = nan.new_full((len(self.models), len(x), self.classes), torch.nan)
-        return logits, nan, nan if self._probe.scale else None, torch.full((len(x),), raised)
+        return logits, nan, nan if self._probes[0].scale else None, torch.full((len(x),), raised)
 
     def _execute(self, x: Tensor) -> Chunk:
-        with self._probe:
-            logits = [self._logits(x, 0)]
-        means, scaled = self._probe.heard()
-        logits += [self._logits(x, i) for i in range(1, len(self.models))]
-        if self._softmax:
-            p = logits[0].softmax(1)
-            means.append(p)
-            if scaled:
-                low, high = p.amin(1, keepdim=True), p.amax(1, keepdim=True)
-                scaled.append((p - low) / (high - low).clamp_min(torch.finfo(p.dtype).tiny))
+        logits, means, scales = list[Tensor](), list[Tensor](), list[Tensor]()
+        for index in range(len(self.models)):
+            probe = self._probes[index] if index < len(self._probes) else None
+            with probe or nullcontext():
+                logits.append(self._logits(x, index))
+            if probe:
+                mean, scale = probe.heard()
+                if self._softmax[index]:
+                    mean.append(p := logits[index].softmax(1))
+                    scale += [scaled(p.detach(), p.detach())] * probe.scale
+                means, scales = means + mean, scales + scale
         raised = torch.zeros(len(x), dtype=torch.int64)
-        return torch.stack(logits), torch.cat(means, 1), torch.cat(scaled, 1) if scaled else None, raised
+        return torch.stack(logits), torch.cat(means, 1), torch.cat(scales, 1) if scales else None, raised
 
     def __call__(self, x: Tensor, grad: bool = False) -> Seen:
         """Run every model on [B, ...] inputs; with `grad`, what comes back can be differentiated."""
-        refused = self.refused(x) if self.refused and not grad else None
+        refused = self.refused(_pixels(x)) if self.refused else None
         if refused is None or not refused.any():
             return self._run(x, grad)
         found = _joined([_chunk(self._run(x[~refused], grad)), self._nothing(x[refused], HUNG)])
@@ -184,11 +199,21 @@ class Target:
                     break
             return _seen(_joined(chunks))
 
+    def weights(self) -> Tensor:
+        """[N] the mean weight of what comes in to each neuron; NaN where nothing is weighed."""
+        found = []
+        for net, probe, softmax in zip(self._nets, self._probes, self._softmax, strict=False):
+            found.append(incoming(net, probe.layers))
+            if softmax:
+                found.append(torch.full((self.classes,), torch.nan))
+        return torch.cat(found)
+
     def close(self) -> None:
         """Take the hooks off and put every module back in its mode."""
         if not self._closed:
             self._closed = True
-            self._probe.close()
+            for probe in self._probes:
+                probe.close()
             for module, training in self._modes:
                 module.training = training
 
@@ -197,6 +222,15 @@ class Target:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _spans(sizes: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(slice(stop - size, stop) for size, stop in zip(sizes, accumulate(sizes), strict=True))
+
+
+def _pixels(x: Tensor) -> Tensor:
+    """As they are stored: what is differentiated comes in floats."""
+    return x if x.dtype == torch.uint8 else x.detach().to(torch.uint8)
 
 
 def _joined(chunks: Sequence[Chunk]) -> Chunk:

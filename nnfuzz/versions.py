@@ -45,7 +45,8 @@ def sure_of_label(children: Batch, seen: Seen) -> Tensor:
 def further(seen: Seen) -> Tensor:
     """[B,K] by how much more probable the new version finds each class."""
     old, new = seen.logits.softmax(2)
-    return new - old
+    apart: Tensor = new - old
+    return apart
 
 
 def tendency(children: Batch, seen: Seen) -> Tensor:

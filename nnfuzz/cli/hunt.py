@@ -15,9 +15,17 @@ from nnfuzz.cli.display import Display
 from nnfuzz.cli.ending import conditions, end
 from nnfuzz.errors import NnfuzzError
 
-Recipe = Annotated[str, typer.Option(help="deephunter, or random to compare with")]
+Recipe = Annotated[str, typer.Option(help="deephunter, dlfuzz, deepxplore, or random to compare with")]
 Oracle = Annotated[
-    str, typer.Option(help="misclassified (against labels), changed (against the answer on the seed), auto")
+    str,
+    typer.Option(
+        help="misclassified (against labels), changed (against the answer on the seed), disagreeing (models among"
+        " themselves), auto"
+    ),
+]
+With = Annotated[
+    str | None,
+    typer.Option("--with", metavar="MODELS", help="Further models of the same task, with commas", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the recipe")]
 
@@ -26,6 +34,7 @@ def hunt(
     model: o.Model, data: o.Data, recipe: Recipe = "deephunter", criterion: o.Criterion = "kmnc",
     oracle: Oracle = "auto", seconds: o.Seconds = None, tries: o.Tries = None, seeds: o.Seeds = 1000,
     seed: o.Seed = 0, out: o.Out = None, profile: o.Profile = None, set_: Set = None,
+    with_: With = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
     sigma: o.Sigma = 0.0, until_first: o.UntilFirst = False, plateau: o.Plateau = None,
@@ -45,6 +54,7 @@ def hunt(
     ask = Hunt(
         model, data, recipe, o.listed(criterion), oracle, _limit(seconds, tries), tries, seeds, seed, profile,
         out or fresh(model, recipe), pairs(set_), settings, until_first, plateau, hang_seconds or None, corpus_ram,
+        o.listed(with_),
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")

@@ -59,10 +59,10 @@ FailOn = Annotated[
     typer.Option(
         metavar="CONDITION",
         help="Exit with code 1 if it holds, like errors>0 or rate>0.01,coverage.kmnc<0.5; may be given several times."
-        " About: errors (different inputs of any kind), misclassified, changed, not-finite, raised, hung, regression"
-        " (of one kind), rate (seeds with an error / seeds searched), groups (of errors alike), flaky (errors that did"
-        " not repeat), findings (errors with their repeats), seeds_hit, seeds, seeds_set_aside, tries, executed, seconds,"
-        " coverage.CRITERION (0 to 1)",
+        " About: errors (different inputs of any kind), misclassified, changed, not-finite, raised, hung, regression,"
+        " disagreeing (of one kind), rate (seeds with an error / seeds searched), groups (of errors alike), flaky"
+        " (errors that did not repeat), findings (errors with their repeats), seeds_hit, seeds, seeds_set_aside,"
+        " tries, executed, seconds, coverage.CRITERION (0 to 1)",
     ),
 ]
 

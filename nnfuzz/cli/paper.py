@@ -14,13 +14,15 @@ from nnfuzz.errors import NnfuzzError
 if TYPE_CHECKING:
     from nnfuzz.experiments.table import Table
 
-Paper = Annotated[str, typer.Argument(metavar="PAPER", help="deephunter", show_default=False)]
+Paper = Annotated[str, typer.Argument(metavar="PAPER", help="deephunter or dlfuzz", show_default=False)]
 Tables = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--table",
-        help="4, 5, 6, 7, several with commas (they share their runs), or seeds: the seeds' coverage under other"
-        " readings of the criteria. With 5 among them every table is about instance C of a training",
+        show_default="4, 1",
+        help="deephunter: 4, 5, 6, 7, several with commas (they share their runs), or seeds: the seeds' coverage under"
+        " other readings of the criteria. With 5 among them every table is about instance C of a training."
+        " dlfuzz: 1, strategies (Figure 4), retrain",
     ),
 ]
 Models = Annotated[
@@ -37,7 +39,9 @@ DataFor = Annotated[
 ]
 Seeds = Annotated[
     int | None,
-    typer.Option(min=1, help="Images to start from, all answered right; if not given 1000, for ImageNet 500"),
+    typer.Option(
+        min=1, help="Images to start from, all answered right; if not given 1000, for ImageNet 500, for dlfuzz 20"
+    ),
 ]
 Stages = Annotated[
     str | None, typer.Option(help="Table 5: epochs of instances A, B and C, like 1,3,10", show_default=False)
@@ -48,34 +52,39 @@ Out = Annotated[
     str | None, typer.Option(metavar="FOLDER", help="Also write result.json and tables.md here", show_default=False)
 ]
 
+FIRST = {"deephunter": "4", "dlfuzz": "1"}  # the table of each paper that is made if none is named
 WIDTH = 130  # columns of a table that goes to a file
 
 
 def paper(
-    name: Paper, table: Tables = "4", models: Models = "lenet1,lenet4,lenet5", minutes: Minutes = 3.0,
+    name: Paper, table: Tables = None, models: Models = "lenet1,lenet4,lenet5", minutes: Minutes = 3.0,
     criterion: o.Criterion = "nc,kmnc,nbc,snac,tknc,bknc", tries: Tries = None, seeds: Seeds = None,
     seed: o.Seed = 0, data: DataFor = None, stages: Stages = None, epochs_scale: Scale = 0.1, tests: Tests = 20_000,
     every_layer: o.EveryLayer = False, sigma: o.Sigma = 0.0, resize: o.Resize = None, out: Out = None,
     threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Re-run a paper's tables and print our figures beside the published ones."""
-    if name != "deephunter":
-        raise NnfuzzError(f"expected the paper deephunter, and came {name!r}")
-    from nnfuzz.experiments.deephunter import Ask, paper, write
+    if name not in FIRST:
+        raise NnfuzzError(f"expected a paper among {', '.join(FIRST)}, and came {name!r}")
+    from nnfuzz.experiments import deephunter, dlfuzz
 
     o.use_threads(threads)
     settings = o.settings(device, None, None, None, "auto", resize, None, None, every_layer, sigma)
-    ask = Ask(
-        o.listed(table), o.listed(models), o.listed(criterion), minutes, tries, seeds, seed, data,
-        _epochs(stages), epochs_scale, tests, settings,
-    )  # fmt: skip
+    tables, names = o.listed(FIRST[name] if table is None else table), o.listed(models)
     with Display(as_json) as display:
-        display.title(f"{name}: table {table} on {models}")
-        result, tables = paper(ask, display)
+        display.title(f"{name}: table {','.join(tables)} on {models}")
+        if name == "dlfuzz":
+            result, made = dlfuzz.paper(dlfuzz.Ask(tables, names, seeds, seed, data, settings), display)
+        else:
+            ask = deephunter.Ask(
+                tables, names, o.listed(criterion), minutes, tries, seeds, seed, data,
+                _epochs(stages), epochs_scale, tests, settings,
+            )  # fmt: skip
+            result, made = deephunter.paper(ask, display)
         display.still()
-        for one in tables:
+        for one in made:
             show(display, one)
-        for file in write(result, tables, out) if out else ():
+        for file in [*deephunter.write(result, made, out), *dlfuzz.write_curves(result, out)] if out else ():
             display.say("written", file)
         display.finish(result)
     if result["ended"] == "interrupted":

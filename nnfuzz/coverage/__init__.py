@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from nnfuzz.coverage.cover import Cover
 from nnfuzz.coverage.criteria import BKNC, KMNC, NBC, NC, SNAC, TKNC
 from nnfuzz.coverage.ranges import Ranges
+from nnfuzz.coverage.times import Times
 from nnfuzz.roles import Criterion
 
 NAMES = ("nc", "kmnc", "nbc", "snac", "tknc", "bknc")
 PROFILED = ("kmnc", "nbc", "snac")  # need the ranges seen on the training set
 
-__all__ = ["BKNC", "KMNC", "NAMES", "NBC", "NC", "PROFILED", "SNAC", "TKNC", "Cover", "Ranges", "criterion"]
+__all__ = ["BKNC", "KMNC", "NAMES", "NBC", "NC", "PROFILED", "SNAC", "TKNC", "Cover", "Ranges", "Times", "criterion"]
 
 
 def criterion(name: str, layers: Sequence[int], ranges: Ranges | None, sigma: float = 0.0) -> Criterion:

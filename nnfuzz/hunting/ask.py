@@ -11,7 +11,7 @@ from typing import Any
 from nnfuzz.campaign import Campaign
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.opening import Settings, check_criteria
-from nnfuzz.oracles import FirstOf, changed, failed, misclassified, not_finite
+from nnfuzz.oracles import FirstOf, changed, disagreeing, failed, misclassified, not_finite
 from nnfuzz.recipes import RECIPES
 from nnfuzz.roles import Oracle
 from nnfuzz.store import vacant
@@ -19,7 +19,9 @@ from nnfuzz.store import vacant
 ORACLES: dict[str, Oracle] = {
     "misclassified": FirstOf((failed, not_finite, misclassified)),
     "changed": FirstOf((failed, not_finite, changed)),
+    "disagreeing": FirstOf((failed, not_finite, disagreeing)),
 }
+USUAL = {"dlfuzz": "changed", "deepxplore": "disagreeing"}  # the papers' own oracles, for which labels do not matter
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Hunt:
     plateau: float | None = None  # seconds without anything new after which it stops
     hang_seconds: float | None = 60.0  # a pass that takes longer is ended; needs a run folder
     corpus_ram: float = 1.0  # GiB of the corpus that are held in memory
+    beside: tuple[str, ...] = ()  # further models of the same task
 
 
 def check(ask: Hunt) -> None:

@@ -19,7 +19,7 @@ def isolate(path: Path) -> None:
     ask = asked(run)
     x = torch.from_numpy(np.load(run.path / FOLDER / BATCH, allow_pickle=False)["x"])
     with where(run), Watchdog(run.path, ask.hang_seconds or 60.0) as guard:
-        subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard)
+        subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard, beside=ask.beside)
         with subject.target as target:
             target.alone(x)
 

@@ -12,7 +12,7 @@ from nnfuzz.campaign import Campaign, seeded
 from nnfuzz.coverage import Cover
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.feedback import Together
-from nnfuzz.hunting.ask import ORACLES, fitting, known
+from nnfuzz.hunting.ask import ORACLES, USUAL, fitting, known
 from nnfuzz.opening import Subject
 from nnfuzz.recipes import RECIPES
 from nnfuzz.records import Batch
@@ -65,7 +65,7 @@ def prepare(
 ) -> Prepared:  # fmt: skip
     """The recipe's campaign on an opened subject, with its seeds admitted; no turn makes more than `tries`."""
     if oracle == "auto":
-        oracle = "misclassified" if (seeds.label >= 0).all() else "changed"
+        oracle = USUAL.get(recipe, "misclassified" if (seeds.label >= 0).all() else "changed")
     known("recipe", recipe, RECIPES)
     known("oracle", oracle, ORACLES)
     make = RECIPES[recipe]

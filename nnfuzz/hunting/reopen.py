@@ -61,16 +61,18 @@ def asked(run: Run, model: str | None = None, trust: bool = False) -> Hunt:
     try:
         given, folder = dict(said["asked"]), str(said["folder"])
         settings = {f.name: _tupled(given["settings"][f.name]) for f in fields(Settings)}
-        ask = Hunt(**{**given, "criteria": tuple(given["criteria"]), "settings": Settings(**settings)})
+        lists = {name: tuple(given.get(name, ())) for name in ("criteria", "beside")}
+        ask = Hunt(**{**given, **lists, "settings": Settings(**settings)})
         signed = hmac.compare_digest(str(said["signed"]), _signature({"asked": given, "folder": folder}))
     except (KeyError, TypeError, ValueError) as error:
         raise NnfuzzError(
             f"expected the configuration of a run in {run.path}/run.json and came {type(error).__name__}: {error}; the"
             " run is damaged"
         ) from error
-    if model is None and not trust and not signed and models.runs_code(ask.model):
+    code = [spec for spec in ((ask.model,) * (model is None) + ask.beside) if models.runs_code(spec)]
+    if code and not trust and not signed:
         raise NnfuzzError(
-            f"{run.path} was not made by you here, and opening its model {ask.model} would run code; give a model of"
+            f"{run.path} was not made by you here, and opening its model {code[0]} would run code; give a model of"
             " your own with --model, or say --trust-model if you trust whoever made it"
         )
     return replace(ask, model=model or ask.model, out=str(run.path))

@@ -60,7 +60,7 @@ def opened(
     with (
         where(run) if model is None else nullcontext(),
         Watchdog(run.path, ask.hang_seconds or 60.0) as guard,
-        open_subject(ask.model, images, settings or ask.settings, (), guard) as subject,
+        open_subject(ask.model, images, settings or ask.settings, (), guard, beside=ask.beside) as subject,
     ):
         yield subject
 
@@ -85,8 +85,11 @@ def judge(findings: Sequence[Finding], x: Tensor, answer: Tensor, target: Target
     none = torch.full_like(label, -1)
     batch, seen = Batch(x, label, none, none, {"answer": answer}), target(x)
     unlabelled = torch.tensor([f.kind == Kind.CHANGED.label or f.label < 0 for f in findings])
-    changed, misclassified = (ORACLES[name](batch, seen) for name in ("changed", "misclassified"))
-    return torch.where(unlabelled, changed, misclassified), seen
+    apart = torch.tensor([f.kind == Kind.DISAGREEING.label for f in findings])
+    changed, misclassified, disagreeing = (
+        ORACLES[name](batch, seen) for name in ("changed", "misclassified", "disagreeing")
+    )
+    return torch.where(apart, disagreeing, torch.where(unlabelled, changed, misclassified)), seen
 
 
 def _answers_on_seeds(run: Run, seeds: Tensor, target: Target) -> Tensor:

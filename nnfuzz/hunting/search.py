@@ -19,6 +19,7 @@ from nnfuzz.hunting.prepare import Prepared, choose, prepare
 from nnfuzz.hunting.record import Recorder
 from nnfuzz.hunting.reopen import described, hung_inputs, same_again
 from nnfuzz.opening import Subject, covers, open_subject, training_set
+from nnfuzz.recipes import SCALED
 from nnfuzz.records import Finding, Step
 from nnfuzz.store import RunFolder
 from nnfuzz.tally import Tally
@@ -67,7 +68,8 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
 
 def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> Subject:
     refused = hung_inputs(folder.path) if folder else None
-    subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard, refused)
+    looked_at = (*ask.criteria, *("nc",) * (ask.recipe in SCALED))
+    subject = open_subject(ask.model, ask.data, ask.settings, looked_at, guard, refused, ask.beside)
     for line in subject.lines():
         watch.say(*line)
     return subject

@@ -5,9 +5,12 @@ from itertools import product
 from nnfuzz.mutators.affine import rotation, scale, shear, shear_from_the_top, translation
 from nnfuzz.mutators.blur import blur
 from nnfuzz.mutators.combine import OneOf, apply_ops
+from nnfuzz.mutators.gradient import PROCESSES, Ascent, check_gradients
 from nnfuzz.mutators.metamorphic import Metamorphic
 from nnfuzz.mutators.morphology import dilate, erode
+from nnfuzz.mutators.neurons import STRATEGIES, Neurons
 from nnfuzz.mutators.noise import gauss_noise, multiplicative_noise, noise, pixel_change, saltpepper_noise
+from nnfuzz.mutators.objectives import Apart, NextLabels
 from nnfuzz.mutators.operator import Operator, choices, uniform
 from nnfuzz.mutators.patch import black_patch, reverse_patch, white_patch
 from nnfuzz.mutators.pixel import brightness, contrast
@@ -40,33 +43,9 @@ DRFUZZ: tuple[Operator, ...] = (
 OPERATORS = {operator.name: operator for operator in (*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change(), *DRFUZZ)}
 
 __all__ = [
-    "DEEPHUNTER_AFFINE",
-    "DEEPHUNTER_PIXEL",
-    "DRFUZZ",
-    "OPERATORS",
-    "Chains",
-    "Metamorphic",
-    "OneOf",
-    "Operator",
-    "apply_ops",
-    "black_patch",
-    "blur",
-    "brightness",
-    "choices",
-    "contrast",
-    "dilate",
-    "erode",
-    "gauss_noise",
-    "multiplicative_noise",
-    "noise",
-    "pixel_change",
-    "reverse_patch",
-    "rotation",
-    "saltpepper_noise",
-    "scale",
-    "shear",
-    "shear_from_the_top",
-    "translation",
-    "uniform",
-    "white_patch",
-]
+    "DEEPHUNTER_AFFINE", "DEEPHUNTER_PIXEL", "DRFUZZ", "OPERATORS", "PROCESSES", "STRATEGIES", "Apart",
+    "Ascent", "Chains", "Metamorphic", "Neurons", "NextLabels", "OneOf", "Operator", "apply_ops", "black_patch",
+    "blur", "brightness", "check_gradients", "choices", "contrast", "dilate", "erode", "gauss_noise",
+    "multiplicative_noise", "noise", "pixel_change", "reverse_patch", "rotation", "saltpepper_noise", "scale",
+    "shear", "shear_from_the_top", "translation", "uniform", "white_patch",
+]  # fmt: skip

@@ -79,7 +79,7 @@ class Chains:
         for name, runs in (
             ("chosen", run), ("rewarded", driven), ("fair", fair), ("judged", torch.cat([fair, executed[~step.fair]])),
         ):  # fmt: skip
-            self._counts[name] += torch.bincount(op[runs.unique()], minlength=len(self.operators))
+            self._counts[name] += torch.bincount(op[torch.unique(runs)], minlength=len(self.operators))
 
     def state_dict(self) -> dict[str, Any]:
         return {"last": self._last.clone(), **{name: count.clone() for name, count in self._counts.items()}}
@@ -93,4 +93,5 @@ def _driven(step: Step) -> Tensor:
     """[B] two thirds of what the new version lost of its certainty, and one third of how far it is behind the old."""
     before = step.parents.notes["sure"][step.valid][step.fair][:, 1]
     old, new = step.children.notes["sure"].T
-    return (before - new) * 2 / 3 + (old - new) / 3
+    driven: Tensor = (before - new) * 2 / 3 + (old - new) / 3
+    return driven

@@ -17,6 +17,7 @@ WENT_WRONG = {
     Kind.CHANGED.label: "answered differently",
     Kind.NOT_FINITE.label: "with scores that are not finite",
     Kind.RAISED.label: "on which the model raised an error",
+    Kind.DISAGREEING.label: "on which the models disagree",
     Kind.HUNG.label: "on which the model hung",
 }
 ENDED = {

@@ -12,7 +12,13 @@ from nnfuzz.records import Kind, Step
 from nnfuzz.roles import Corpus
 
 ALPHA = math.log(1 / 0.05) / 20  # after 20 generations a chance of 0.05
-COLUMNS = {"times": torch.int64, "generation": torch.int64, "seed": torch.int64, "tendency": torch.int64, "out": torch.bool}
+COLUMNS = {
+    "times": torch.int64,
+    "generation": torch.int64,
+    "seed": torch.int64,
+    "tendency": torch.int64,
+    "out": torch.bool,
+}
 
 
 class Decaying:
@@ -84,7 +90,7 @@ class Decaying:
         self._faults[seed, wrong] = True
         if (self._all_found(seed) & fresh).any():
             self._columns["out"][: self._rows] |= self._all_found(self._columns["seed"][: self._rows])
-        self._trim(step.children.parent[rows].unique(), (seed * self.classes + wrong).unique())
+        self._trim(torch.unique(step.children.parent[rows]), torch.unique(seed * self.classes + wrong))
 
     def _trim(self, ids: Tensor, found: Tensor) -> None:
         """Ancestors of faults, generation after generation."""
@@ -94,7 +100,7 @@ class Decaying:
             leans = torch.isin(seed[ids] * self.classes + tendency[ids], found)
             out[ids[leans]] = True
             above = self._corpus.note("parent", ids)
-            ids = above[above >= 0].unique()
+            ids = torch.unique(above[above >= 0])
 
     def state_dict(self) -> dict[str, Any]:
         columns = {name: column[: self._rows].clone() for name, column in self._columns.items()}

@@ -41,6 +41,22 @@ class L0Linf:
         return few | little
 
 
+def relative_l2(x: Tensor, reference: Tensor) -> Tensor:
+    """[B] how far in proportion: the length of the difference by that of the reference (DLFuzz sec. 3.2)."""
+    x, reference = x.flatten(1).float(), reference.flatten(1).float()
+    return (x - reference).square().sum(1).sqrt() / reference.square().sum(1).sqrt().clamp_min(1.0)
+
+
+@dataclass(frozen=True)
+class RelativeL2:
+    """No further than so, in proportion, from the note `reference`."""
+
+    most: float = 0.02
+
+    def __call__(self, children: Batch, parents: Batch) -> Tensor:
+        return relative_l2(children.x, children.notes["reference"]) <= self.most
+
+
 @dataclass(frozen=True)
 class Differs:
     """isChanged of Algorithm 1: the child is not its parent over again."""
