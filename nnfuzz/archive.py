@@ -11,13 +11,11 @@ from nnfuzz.order import in_turn
 from nnfuzz.records import Batch, Kind, Seen, Step
 from nnfuzz.roles import Corpus, Oracle
 
-COUNT = (Kind.NOTHING, Kind.REGRESSION)
-
 
 class Archive:
     """A Feedback: in how many open cells (seed, wrong class) a row comes closer than any before it.
 
-    Only inputs count that the old version still reads; `oracle` tells. A cell that has brought forth its fault is
+    Only inputs count that both versions still read; `oracle` tells. A cell that has brought forth its fault is
     closed. Which corpus row is the elite of a cell stands here; the rows themselves are the corpus's.
     """
 
@@ -32,6 +30,9 @@ class Archive:
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         close, seed = self._closeness(children, seen), children.seed
+        original = children.parent < 0  # a seed that is admitted: all its cells but its own class are open
+        self.open[seed[original]] = True
+        self.open[seed[original], children.label[original]] = False
         gain = torch.zeros(len(children), dtype=torch.int64)
         for rows in in_turn(seed):
             at = seed[rows]
@@ -52,11 +53,11 @@ class Archive:
         old, new = seen.logits.log_softmax(2)
         close = (new - new.gather(1, label)) - self.caution * (old - old.gather(1, label))
         self._room(children)
-        counts = torch.isin(self.oracle(children, seen), torch.tensor(COUNT))
+        counts = self.oracle(children, seen) == Kind.NOTHING
         return torch.where(counts[:, None], close, -torch.inf)
 
     def _room(self, children: Batch) -> None:
-        """Cells for seeds never seen before: all of them open but their own class."""
+        """Cells for seeds never seen before."""
         most = int(children.seed.max()) + 1 if len(children) else 0
         if most <= len(self.close):
             return
@@ -66,12 +67,9 @@ class Archive:
         self.open = torch.cat([self.open, self.open.new_zeros(rows, self.classes)])
 
     def begin(self, corpus: Corpus) -> None:
-        """Every seed that was admitted is the elite of all its cells."""
+        """Every seed is the elite of all its cells."""
         ids = torch.arange(len(corpus))
-        seed, label = corpus.note("seed", ids), corpus.note("label", ids)
-        self.elite[seed] = ids[:, None].expand(-1, self.classes)
-        self.open[seed] = True
-        self.open[seed, label] = False
+        self.elite[corpus.note("seed", ids)] = ids[:, None].expand(-1, self.classes)
 
     def learn(self, step: Step) -> None:
         kept = (step.gain > 0) & (step.verdict == Kind.NOTHING)
