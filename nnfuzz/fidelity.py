@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from torch import nn
+from torch import Tensor, nn
 
-from nnfuzz import data, models
+from nnfuzz import data, generative, models
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.models.guard import RECIPE
 from nnfuzz.reader import Reader, Tapped
 from nnfuzz.records import Batch, Model
 from nnfuzz.roles import Validity
-from nnfuzz.validity import Alike, Consistent, Guarded, Similar
+from nnfuzz.validity import Alike, Calibrated, Consistent, Faithful, Guarded, Similar
 
 Say = Callable[[str, str], None]
 
-THRESHOLDS = {"none": 0.0, "label": 0.5, "consistent": 8, "ssim": 0.5, "features": 0.8}
+THRESHOLDS = {
+    "none": 0.0,
+    "label": 0.5,
+    "consistent": 8,
+    "ssim": 0.5,
+    "features": 0.8,
+    "gan": 0.0,
+    "gan-calibrated": 0.05,
+}
 NAMES = tuple(THRESHOLDS)
 READS = 0.5  # of the images it is to guard, below which a guard is of no use
 
@@ -42,6 +50,8 @@ def fidelity(
         return Consistent.of(Reader(models_[0], seeds.x, device), seeds, int(bar))
     if name == "ssim":
         return Similar.of(seeds, bar)
+    if name in ("gan", "gan-calibrated"):
+        return _faithful(name, seeds, train, bar, device, seed, say)
     if name == "features":
         return _alike(models_[0], layer, seeds, bar, device)
     return None
@@ -95,6 +105,29 @@ def labelled(images: data.Images) -> data.Images:
     """Those that have a label."""
     rows = (images.label >= 0).nonzero().flatten()
     return replace(images, x=images.x[rows], label=images.label[rows], files=(), skipped=())
+
+
+def _faithful(
+    name: str, seeds: Batch, train: data.Images, share: float, device: str, seed: int, say: Say
+) -> Validity:  # fmt: skip
+    """The paper's rule, or a bar that all but a share of the seeds clear; the discriminator shows its worth first."""
+    gan = generative.once(train, seed=seed, say=say)
+    model = generative.critic(gan, _shape(seeds))
+    told_apart = generative.check(generative.judged(gan, generative.groups(gan, seeds.x)), model.name)
+    say("gan", f"scores a real image above noise {told_apart:.1%} of the time")
+    read = Reader(model, seeds.x, device, dtype=None)
+
+    def score(x: Tensor) -> Tensor:
+        return read(x)[:, 0]
+
+    if name == "gan":
+        return Faithful.of(score, seeds, model.name)
+    return Calibrated.of(score, seeds.x, share, model.name)
+
+
+def _shape(seeds: Batch) -> tuple[int, int, int]:
+    _, channels, height, width = seeds.x.shape
+    return channels, height, width
 
 
 def _alike(model: Model, layer: str | None, seeds: Batch, threshold: float, device: str) -> Alike:
