@@ -17,13 +17,14 @@ from nnfuzz.cli.replay import replay
 from nnfuzz.cli.report import report
 from nnfuzz.cli.resume import resume
 from nnfuzz.cli.train import train
+from nnfuzz.cli.train_gan import train_gan
 from nnfuzz.errors import NnfuzzError
 
 app = typer.Typer(
     name="nnfuzz", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds.",
 )  # fmt: skip
-for command in (hunt, resume, replay, findings, minimize, report, cover, train, demo, paper):
+for command in (hunt, resume, replay, findings, minimize, report, cover, train, train_gan, demo, paper):
     app.command()(command)
 
 

@@ -2,12 +2,15 @@
 
 from nnfuzz.models.augment import crop, crop_flip
 from nnfuzz.models.digest import digest
+from nnfuzz.models.distort import distort
+from nnfuzz.models.guard import train_judge
 from nnfuzz.models.loading import load, runs_code
 from nnfuzz.models.train import Epoch, Trained, accuracy, one_cycle, three_stages, train
 from nnfuzz.models.weights import save
-from nnfuzz.models.zoo import ZOO, build
+from nnfuzz.models.zoo import REFEREES, ZOO, build
 
 __all__ = [
+    "REFEREES",
     "ZOO",
     "Epoch",
     "Trained",
@@ -16,10 +19,12 @@ __all__ = [
     "crop",
     "crop_flip",
     "digest",
+    "distort",
     "load",
     "one_cycle",
     "runs_code",
     "save",
     "three_stages",
     "train",
+    "train_judge",
 ]

@@ -19,15 +19,17 @@ FUNCTION = re.compile(r"(?P<source>.+?):(?P<function>[^\W\d]\w*)(?:@(?P<weights>
 
 
 def load(spec: str) -> Model:
-    """A model from ZOO, ZOO@weights, file.py:function, package.module:function or torchvision:NAME."""
+    """A model from ZOO, ZOO@weights, a weights file, file.py:function, package.module:function or torchvision:NAME."""
     name, _, file = spec.partition("@")
     if name in ZOO:
         return _load_zoo(name, Path(file).expanduser() if file else _trained(name))
+    if kept := _kept(spec):
+        return _load_kept(kept)
     found = FUNCTION.match(spec)
     if not found:
         raise NnfuzzError(
-            f"expected a model as one of {', '.join(ZOO)}, ZOO@weights.safetensors, file.py:function, "
-            f"package.module:function or torchvision:NAME and came {spec!r}; give one of those"
+            f"expected a model as one of {', '.join(ZOO)}, ZOO@weights.safetensors, weights.safetensors, "
+            f"file.py:function, package.module:function or torchvision:NAME and came {spec!r}; give one of those"
         )
     source, function = found["source"], found["function"]
     weights = Path(found["weights"]).expanduser() if found["weights"] else None
@@ -44,7 +46,26 @@ def load(spec: str) -> Model:
 def runs_code(spec: str) -> bool:
     """Does loading this run Python that somebody else may have written?"""
     found = FUNCTION.match(spec)
-    return spec.partition("@")[0] not in ZOO and not (found and found["source"] == "torchvision")
+    named = spec.partition("@")[0] in ZOO or _kept(spec) is not None
+    return not named and not (found and found["source"] == "torchvision")
+
+
+def _kept(spec: str) -> Path | None:
+    """A file of weights that stands alone, by its path or by its name among the trained ones."""
+    path = Path(spec).expanduser()
+    places = (path,) if path.suffix == ".safetensors" else (folder() / "models" / f"{spec}.safetensors",)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _load_kept(path: Path) -> Model:
+    """`nnfuzz train` writes the network's name beside the weights."""
+    network = read(path).metadata.get("network", "").partition("@")[0]
+    if network not in ZOO:
+        raise NnfuzzError(
+            f"{path}: expected the name of its network ({', '.join(ZOO)}) in the file's metadata and came "
+            f"{network!r}; give NETWORK@{path}"
+        )
+    return _load_zoo(network, path)
 
 
 def _trained(name: str) -> Path:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from nnfuzz.errors import NnfuzzError
+from nnfuzz.models import judges
 from nnfuzz.models.lenet import lenet
 from nnfuzz.models.resnet import ResNet20
 from nnfuzz.models.vgg import vgg16
@@ -43,7 +44,12 @@ ZOO: dict[str, Entry] = {
     "resnet20": Entry(lambda shape, classes: ResNet20(shape[0], classes), "cifar10", CIFAR, *IMAGENET),
     "vgg16": Entry(vgg16, "cifar10", CIFAR, *IMAGENET, smallest=32),
     "digits": Entry(lambda shape, classes: lenet(shape, classes, (16, 32), (), kernel=3), "digits", (1, 8, 8)),
+    "guard": Entry(judges.guard, "mnist", MNIST),
+    "referee-stacked": Entry(judges.stacked, "mnist", MNIST),
+    "referee-residual": Entry(judges.residual, "mnist", MNIST),
+    "referee-mixer": Entry(judges.Mixer, "mnist", MNIST),
 }
+REFEREES = ("referee-stacked", "referee-residual", "referee-mixer")
 
 
 def build(
