@@ -21,9 +21,9 @@ class Diversity:
     Only inputs count that the old version reads and that are no repair; `oracle` tells.
     """
 
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
-        self._best = torch.empty(0, 0)  # [seeds, K]
+    def __init__(self, oracle: Oracle, classes: int) -> None:
+        self.oracle, self.classes = oracle, classes
+        self._best = torch.empty(0, classes)  # [seeds, K]
 
     def __repr__(self) -> str:
         return "Diversity()"
@@ -43,16 +43,15 @@ class Diversity:
     def _apart(self, children: Batch, seen: Seen) -> Tensor:
         """[B,K]; -inf where a class does not count, or the whole row."""
         apart = further(seen).scatter(1, seen.logits[1].argmax(1, keepdim=True), -torch.inf)
-        self._room(children.seed, apart)
+        self._room(children.seed)
         counts = torch.isin(self.oracle(children, seen), torch.tensor(COUNT))
         return torch.where(counts[:, None], apart, -torch.inf)
 
-    def _room(self, seed: Tensor, like: Tensor) -> None:
+    def _room(self, seed: Tensor) -> None:
         most = int(seed.max()) + 1 if len(seed) else 0
         if most > len(self._best):
-            grown = like.new_full((max(most, 2 * len(self._best)), like.shape[1]), -torch.inf)
-            grown[: len(self._best)] = self._best
-            self._best = grown
+            more = max(most, 2 * len(self._best)) - len(self._best)
+            self._best = torch.cat([self._best, self._best.new_full((more, self.classes), -torch.inf)])
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self._best.clone()}

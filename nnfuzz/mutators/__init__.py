@@ -14,7 +14,7 @@ from nnfuzz.mutators.objectives import Apart, NextLabels
 from nnfuzz.mutators.operator import Operator, choices, uniform
 from nnfuzz.mutators.patch import black_patch, reverse_patch, white_patch
 from nnfuzz.mutators.pixel import brightness, contrast
-from nnfuzz.mutators.policy import Chains
+from nnfuzz.mutators.policy import Chains, Rewarded
 
 # G and P of DeepHunter, section 3.2, with the parameter lists of its authors' code.
 DEEPHUNTER_AFFINE = (translation(), scale(), shear(), rotation())
@@ -43,9 +43,41 @@ DRFUZZ: tuple[Operator, ...] = (
 OPERATORS = {operator.name: operator for operator in (*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change(), *DRFUZZ)}
 
 __all__ = [
-    "DEEPHUNTER_AFFINE", "DEEPHUNTER_PIXEL", "DRFUZZ", "OPERATORS", "PROCESSES", "STRATEGIES", "Apart",
-    "Ascent", "Chains", "Metamorphic", "Neurons", "NextLabels", "OneOf", "Operator", "apply_ops", "black_patch",
-    "blur", "brightness", "check_gradients", "choices", "contrast", "dilate", "erode", "gauss_noise",
-    "multiplicative_noise", "noise", "pixel_change", "reverse_patch", "rotation", "saltpepper_noise", "scale",
-    "shear", "shear_from_the_top", "translation", "uniform", "white_patch",
+    "DEEPHUNTER_AFFINE",
+    "DEEPHUNTER_PIXEL",
+    "DRFUZZ",
+    "OPERATORS",
+    "PROCESSES",
+    "STRATEGIES",
+    "Apart",
+    "Ascent",
+    "Chains",
+    "Metamorphic",
+    "Neurons",
+    "NextLabels",
+    "OneOf",
+    "Operator",
+    "Rewarded",
+    "apply_ops",
+    "black_patch",
+    "blur",
+    "brightness",
+    "check_gradients",
+    "choices",
+    "contrast",
+    "dilate",
+    "erode",
+    "gauss_noise",
+    "multiplicative_noise",
+    "noise",
+    "pixel_change",
+    "reverse_patch",
+    "rotation",
+    "saltpepper_noise",
+    "scale",
+    "shear",
+    "shear_from_the_top",
+    "translation",
+    "uniform",
+    "white_patch",
 ]  # fmt: skip

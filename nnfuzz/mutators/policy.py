@@ -15,6 +15,12 @@ from nnfuzz.records import Batch, Step
 COUNTS = ("chosen", "rewarded", "judged", "fair")
 
 
+def unchanged(seeds: Batch, operators: Sequence[Operator]) -> Batch:
+    """Seeds with the notes on how they came about: not at all."""
+    none, width = torch.full((len(seeds),), -1), max(operator.width for operator in operators)
+    return seeds.child(seeds.x, op=none, param=torch.zeros(len(seeds), width, dtype=torch.float64))
+
+
 class Chains:
     """DRFuzz's Markov chains over operators: each run of `energy` parents gets one, with fresh parameters a row.
 
@@ -33,9 +39,7 @@ class Chains:
 
     def start(self, seeds: Batch) -> Batch:
         """Seeds with the notes that this mutator and its schedule write."""
-        none, width = torch.full((len(seeds),), -1), max(operator.width for operator in self.operators)
-        param = torch.zeros(len(seeds), width, dtype=torch.float64)
-        return seeds.child(seeds.x, op=none, param=param, generation=torch.zeros_like(none))
+        return unchanged(seeds, self.operators).child(seeds.x, generation=torch.zeros(len(seeds), dtype=torch.int64))
 
     def __call__(self, parents: Batch, rng: Generator) -> Batch:
         op = self._next(-(-len(parents) // self.energy), rng).repeat_interleave(self.energy)[: len(parents)]
@@ -95,3 +99,47 @@ def _driven(step: Step) -> Tensor:
     old, new = step.children.notes["sure"].T
     driven: Tensor = (before - new) * 2 / 3 + (old - new) / 3
     return driven
+
+
+class Rewarded:
+    """Each row gets an operator with a chance that grows with the share of its children that something was made of:
+    a fault counts as `worth` rows kept. None falls below `floor` of an equal share."""
+
+    def __init__(self, operators: Sequence[Operator], floor: float = 0.25, worth: float = 4.0) -> None:
+        self.operators, self.floor, self.worth = tuple(operators), floor, worth
+        self._tried = torch.ones(len(self.operators), dtype=torch.float64)
+        self._reward = torch.ones(len(self.operators), dtype=torch.float64)
+
+    def __repr__(self) -> str:
+        return f"Rewarded({', '.join(o.name for o in self.operators)}, floor={self.floor}, worth={self.worth})"
+
+    def start(self, seeds: Batch) -> Batch:
+        return unchanged(seeds, self.operators)
+
+    @property
+    def chance(self) -> Tensor:
+        """[operators]"""
+        share = self._reward / self._tried
+        return self.floor / len(share) + (1 - self.floor) * share / share.sum()
+
+    def __call__(self, parents: Batch, rng: Generator) -> Batch:
+        if not len(parents):
+            return self.start(parents)
+        op = torch.multinomial(self.chance, len(parents), replacement=True, generator=rng)
+        param = draw_params(self.operators, op, rng)
+        return parents.child(self.replay(parents, op, param), op=op, param=param)
+
+    def replay(self, parents: Batch, op: Tensor, param: Tensor) -> Tensor:
+        """The same images from the notes."""
+        return apply_ops(self.operators, parents.x, op, param)
+
+    def learn(self, step: Step) -> None:
+        reward = (step.gain > 0).double() + self.worth * (step.verdict > 0)
+        self._tried += torch.bincount(step.tried.notes["op"], minlength=len(self.operators))
+        self._reward.index_add_(0, step.children.notes["op"], reward)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"tried": self._tried.clone(), "reward": self._reward.clone()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._tried, self._reward = state["tried"].clone(), state["reward"].clone()

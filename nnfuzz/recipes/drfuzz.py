@@ -22,7 +22,7 @@ def drfuzz(
 
     What is kept drove the versions further apart than ever; `feedback`, if any, is news as well.
     """
-    mutate, diversity = Chains(operators, energy), Diversity(oracle)
+    mutate, diversity = Chains(operators, energy), Diversity(oracle, target.classes)
     news = Together((diversity, feedback)) if feedback else diversity
     return Campaign(
         recipe="drfuzz", seeds=mutate.start(seeds), corpus=Pool(ram),
