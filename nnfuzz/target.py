@@ -49,6 +49,8 @@ class Target:
         every_model: bool = False,
     ) -> None:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
+        if batch_size is not None and batch_size < 1:
+            raise NnfuzzError(f"expected a batch size from 1 up and came {batch_size}; give a larger one")
         self.device, self.dtype = torch.device(device), dtype
         nets = [placed(model.net, self.device, self.dtype) for model in self.models]
         self._modes = [(m, m.training) for net in nets for m in net.modules()]
