@@ -59,9 +59,9 @@ def page(triaged: Triaged) -> str:
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
         title=f"{asked['recipe']} on {asked['model']} with {asked['data']}",
-        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said), result=run.result, history=run.history(), findings=triaged.findings,
-        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),),
-        run=str(run.path),
+        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said), result=run.result,
+        history=run.history(), findings=triaged.findings, groups=shown,
+        classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),), run=str(run.path),
     ))  # fmt: skip
 
 

@@ -115,6 +115,7 @@ class Recorder:
             self._restore(folder, state)
         except (AttributeError, IndexError, KeyError, OverflowError, RuntimeError, TypeError, ValueError) as error:
             raise NnfuzzError(f"expected a checkpoint in {folder.path} and came {error!r}; it is damaged") from error
+        folder.take_back()  # only now, so that what is refused is left as it was
 
     def _restore(self, folder: RunFolder, state: Mapping[str, Any]) -> None:
         campaign = self.prey.campaign

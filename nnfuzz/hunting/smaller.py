@@ -42,7 +42,8 @@ def smaller(path: Path, ids: Sequence[int], asks: int = 5000, trust: bool = Fals
 
 
 def _one(run: Run, finding: Finding, subject: Subject, asks: int) -> Smaller:
-    made = minimize(run.pixels(finding), run.original(finding.seed), _trail(finding), _still(finding, subject), asks)
+    seed = run.original(finding.seed)
+    made = minimize(run.pixels(finding), seed, _trail(finding, seed), _still(finding, subject), asks)
     folder = run.path / FOLDER
     folder.mkdir(exist_ok=True)
     image = f"{FOLDER}/{finding.id:06d}.{inputs.ending(made.x)}"
@@ -50,12 +51,18 @@ def _one(run: Run, finding: Finding, subject: Subject, asks: int) -> Smaller:
     return Smaller(finding, image, made)
 
 
-def _trail(finding: Finding) -> list[tuple[Operator, Tensor]]:
+def _trail(finding: Finding, seed: Tensor) -> list[tuple[Operator, Tensor]]:
     """None, where the mutations are not all of the kind that can be made again from their parameters."""
     known = all(m.operator in OPERATORS and _possible(m) for m in finding.mutations)
     if not known or len(finding.mutations) > LONGEST:
         return []
-    return [(OPERATORS[m.operator], torch.tensor(m.param, dtype=torch.float64)) for m in finding.mutations]
+    trail = [(OPERATORS[m.operator], torch.tensor(m.param, dtype=torch.float64)) for m in finding.mutations]
+    try:
+        for operator, param in trail:
+            seed = operator.apply(seed[None], param[None, : operator.width])[0]
+    except (IndexError, RuntimeError, ValueError):  # a kind of blur that there is not, say
+        return []
+    return trail
 
 
 def _possible(mutation: Mutation) -> bool:

@@ -69,7 +69,7 @@ def coverage_chart(history: Sequence[Mapping[str, float]], result: Mapping[str, 
 def column(history: Sequence[Mapping[str, float]], key: str, start: float) -> Points:
     """(seconds, value) of the rows that have both."""
     rows = [(row["seconds"], row[key]) for row in history if "seconds" in row and key in row]
-    sound = [row for row in rows if isfinite(row[0]) and isfinite(row[1])]
+    sound = [row for row in rows if 0 <= row[0] < 1e15 and isfinite(row[1])]
     begun = [(0.0, float(start))] if sound and sound[0][0] > 0 else []
     return thinned([*begun, *sound])
 

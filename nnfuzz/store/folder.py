@@ -82,17 +82,17 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path) -> RunFolder:
-        """Go on: what was written after the last checkpoint is taken back, and will be written again."""
-        base = schema.reopen(path / BASE)
-        folder = cls(path, base)
-        with _writing(path):
-            held = {image for (image,) in base.execute("SELECT image FROM findings")}
-            for file in (path / "findings").iterdir():
+        return cls(path, schema.reopen(path / BASE))
+
+    def take_back(self) -> None:
+        """Remove what was written after the last checkpoint; it will be written again."""
+        with _writing(self.path):
+            held = {image for (image,) in self._base.execute("SELECT image FROM findings")}
+            for file in (self.path / "findings").iterdir():
                 name = f"findings/{file.name.removeprefix('.').removesuffix('.part')}"
                 if name not in held and inputs.NAME.fullmatch(name):  # what nnfuzz did not write stays
                     file.unlink()
-            folder._cut_stats()
-        return folder
+            self._cut_stats()
 
     def _cut_stats(self) -> None:
         (seconds,) = self._base.execute("SELECT MAX(CAST(seconds AS REAL)) FROM steps").fetchone()

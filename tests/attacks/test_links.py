@@ -67,6 +67,6 @@ def test_the_run_folder_itself_may_be_a_link(run: Path, tmp_path: Path, nnfuzz: 
 def test_resume_keeps_what_nnfuzz_did_not_write(run: Path, nnfuzz: Command) -> None:
     (run / "findings" / "notes.txt").write_text("look at 3")
     (run / "findings" / "000999-misclassified.png").write_bytes(b"of a step that was never committed")
-    assert nnfuzz("resume", run, "--tries", "400")[0] == 0
+    assert nnfuzz("resume", run, "--tries", "120")[0] == 0
     assert (run / "findings" / "notes.txt").exists()
     assert not (run / "findings" / "000999-misclassified.png").exists()
