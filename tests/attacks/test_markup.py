@@ -94,7 +94,7 @@ def test_letters_of_all_languages_stay() -> None:
     assert plain(text) == text
 
 
-@pytest.mark.parametrize("name", ["\x1b[31mred", "[/x]", "\u202ecat", "<script>"])
+@pytest.mark.parametrize("name", ["\x1b[31mred", "[red]", "\u202ecat", "<script>"])
 def test_hostile_names_of_class_folders(tmp_path: Path, made: Path, nnfuzz: Command, name: str) -> None:
     for number, folder in enumerate((name, "b")):
         (tmp_path / "data" / folder).mkdir(parents=True)

@@ -35,7 +35,9 @@ def whole(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, t
         torch.jit.save(torch.jit.script(net), folder / "script.pt")
         torch.jit.save(torch.jit.trace(net, torch.rand(2, 1, 8, 8)), folder / "traced.ts")
         rows = {0: torch.export.Dim("rows")}
-        torch.export.save(torch.export.export(net, (torch.rand(3, 1, 8, 8),), dynamic_shapes=(rows,)), folder / "any.pt2")
+        torch.export.save(
+            torch.export.export(net, (torch.rand(3, 1, 8, 8),), dynamic_shapes=(rows,)), folder / "any.pt2"
+        )
         for size, name in ((1, "one.pt2"), (2, "two.pt2")):
             torch.export.save(torch.export.export(net, (torch.rand(size, 1, 8, 8),)), folder / name)
         torch.save(net, folder / "pickled.pth")
