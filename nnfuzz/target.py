@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from nnfuzz.errors import ModelRaised, NnfuzzError
-from nnfuzz.layout import placed, swift
+from nnfuzz.layout import placed, swift, usable
 from nnfuzz.probe import Layer, Probe, chosen, discover, incoming, scaled
 from nnfuzz.records import Model, Seen
 
@@ -51,7 +51,7 @@ class Target:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
         if batch_size is not None and batch_size < 1:
             raise NnfuzzError(f"expected a batch size from 1 up and came {batch_size}; give a larger one")
-        self.device, self.dtype = _usable(device), dtype
+        self.device, self.dtype = usable(device), dtype
         nets = [placed(model.net, self.device, self.dtype) for model in self.models]
         self._modes = [(m, m.training) for net in nets for m in net.modules()]
         for net in nets:
@@ -233,13 +233,6 @@ def _spans(sizes: Sequence[int]) -> tuple[slice, ...]:
 def _pixels(x: Tensor) -> Tensor:
     """As they are stored: what is differentiated comes in floats."""
     return x if x.dtype == torch.uint8 else x.detach().to(torch.uint8)
-
-
-def _usable(device: str | torch.device) -> torch.device:
-    try:
-        return torch.empty(0, device=device).device
-    except (RuntimeError, AssertionError) as error:
-        raise NnfuzzError(f"expected a device that this machine has and came {str(device)[:40]!r}") from error
 
 
 def _joined(chunks: Sequence[Chunk]) -> Chunk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def _kept(spec: str) -> Path | None:
     """A file of weights that stands alone, by its path or by its name among the trained ones."""
     path = Path(spec).expanduser()
     places = (path,) if path.suffix == ".safetensors" else (folder() / "models" / f"{spec}.safetensors",)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if os.path.isfile(place)), None)  # no path at all is no error
 
 
 def _load_kept(path: Path) -> Model:

@@ -63,7 +63,7 @@ def folder() -> Path:
 
 def read(path: Path) -> Weights:
     """A .safetensors file, or a .pt or .pth file that holds tensors only."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name that is too long is no error to it
         raise NnfuzzError(f"expected a weights file at {path} and there is none; check the path")
     if path.suffix == ".safetensors":
         return _safetensors(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import zipfile
 from collections.abc import Callable
@@ -41,7 +42,7 @@ class Whole(nn.Module):
 
 def load_whole(path: Path, spec: str, trust: bool) -> Model:
     """The network, on the user's word only."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise NnfuzzError(f"expected a model file at {path} and there is none; check the path")
     if not trust:
         raise NnfuzzError(

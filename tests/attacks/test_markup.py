@@ -39,7 +39,7 @@ class Tags(HTMLParser):
         self.seen.append((tag, dict(attrs)))
 
 
-@pytest.mark.parametrize("evil", (*HOSTILE, *(text for text in ESCAPES if text != "\ud800"), *MARKUP))
+@pytest.mark.parametrize("evil", [*HOSTILE, *(text for text in ESCAPES if text != "\ud800"), *MARKUP])
 def test_a_run_whose_every_text_is_hostile(run: Path, nnfuzz: Command, evil: str) -> None:
     content = json.loads((run / "run.json").read_text())
     content |= {"classes": [evil] * 10, "model_digest": evil, "data_digest": evil, "versions": {evil: evil}}

@@ -81,7 +81,7 @@ def test_hunt_replay_and_resume(
     """Whoever said it once need not say it again, unless the run comes from elsewhere or the model is another one."""
     out, file = tmp_path / "out", whole[0] / form
     options = ("--data", "digits", "--criterion", "tknc", "--tries", 100, "--seeds", 40, "--out", out)
-    code, said, err = nnfuzz("hunt", file, *options, "--trust-model")
+    code, _, err = nnfuzz("hunt", file, *options, "--trust-model")
     assert code == 0, err
     assert "which can run any code" in err
     assert nnfuzz("replay", out)[0] in (0, 1)
