@@ -63,7 +63,8 @@ def findings_chart(history: Sequence[Mapping[str, float]]) -> Chart | None:
 def coverage_chart(history: Sequence[Mapping[str, float]], result: Mapping[str, Any]) -> Chart | None:
     """What each criterion of the result saw, from what the seeds had covered on."""
     lines = {name: column(history, name, cover["before"]) for name, cover in result["coverage"].items()}
-    return draw("coverage", "Coverage over time", "share of all units", lines, True)
+    which = f"{next(iter(lines))[:8]}: " if len(lines) == 1 else ""
+    return draw("coverage", "Coverage over time", f"{which}share of all units", lines, True)
 
 
 def column(history: Sequence[Mapping[str, float]], key: str, start: float) -> Points:
