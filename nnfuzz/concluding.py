@@ -39,6 +39,7 @@ class Triaged:
 
 def triaged(run: Run) -> Triaged:
     """Read the findings again, and group them."""
+    run.verify()
     found = run.findings
     if not found:
         return Triaged(run, (), (), 0)
@@ -57,10 +58,10 @@ def page(triaged: Triaged) -> str:
     asked = said["asked"]
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
-        title=f"{asked['recipe']} on {asked['model']}", ended=str(run.result.get("ended", "not yet")),
-        configuration=_configuration(said), result=run.result, history=run.history(), findings=triaged.findings,
-        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),),
-        run=str(run.path),
+        title=f"{asked['recipe']} on {asked['model']} with {asked['data']}",
+        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said), result=run.result,
+        history=run.history(), findings=triaged.findings, groups=shown,
+        classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),), run=str(run.path),
     ))  # fmt: skip
 
 
@@ -74,8 +75,9 @@ def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
     rows = [
-        ("Model", asked["model"]), ("Its digest", said.get("model_digest", "")), ("Data", asked["data"]),
-        ("Its digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        ("Model", asked["model"]), ("Model's digest", said.get("model_digest", "")),
+        ("Data", asked["data"]), ("Data's digest", said.get("data_digest", "")),
+        ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
         ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
         ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),

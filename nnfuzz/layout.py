@@ -11,6 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from nnfuzz.errors import NnfuzzError
+
+
+def usable(device: str | torch.device) -> torch.device:
+    """The device, if this machine has it."""
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError) as error:
+        raise NnfuzzError(f"expected a device that this machine has and came {str(device)[:40]!r}") from error
+
 
 def placed(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
     """The network on this device in this dtype."""

@@ -36,6 +36,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     every_layer: bool = False
     sigma: float = 0.0
+    trust_model: bool = False  # open a file that holds a whole network, which can run code
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +68,10 @@ def open_subject(
 ) -> Subject:  # fmt: skip
     """Load, check that they fit, look at a sample; every complaint is one sentence. `beside` are further models of the
     same task, and then the neurons of all are read."""
-    model = models.load(model) if isinstance(model, str) else model
+    trust = settings.trust_model
+    model = models.load(model, trust) if isinstance(model, str) else model
     images = data.load(images, size=settings.resize) if isinstance(images, str) else images
-    asked = [_fed(one, settings) for one in (model, *map(models.load, beside))]
+    asked = [_fed(one, settings) for one in (model, *(models.load(spec, trust) for spec in beside))]
     came_in = "train" if model.net.training else "eval"
     for one in asked:
         check_fit(one, images.x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from nnfuzz.records import Finding, Kind, Mutation, Seen
 from nnfuzz.target import Target
 
 MOST = 64  # kept
+PICTURE = re.compile(r"[0-9a-f]{16}\.png")
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,9 @@ def _read(folder: Path) -> list[Stored]:
     """A cache may be damaged or of another version, and is then as good as empty."""
     try:
         rows = json.loads((folder / "stored.json").read_text(encoding="utf-8"))
-        return [Stored(_from_json(row["finding"]), row["run"]) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError):
+        stored = [Stored(_from_json(row["finding"]), str(row["run"])) for row in rows]
+        return [one for one in stored if PICTURE.fullmatch(one.finding.image)]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return []
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from nnfuzz.errors import ModelRaised, NnfuzzError
-from nnfuzz.layout import placed, swift
+from nnfuzz.layout import placed, swift, usable
 from nnfuzz.probe import Layer, Probe, chosen, discover, incoming, scaled
 from nnfuzz.records import Model, Seen
 
@@ -49,7 +49,9 @@ class Target:
         every_model: bool = False,
     ) -> None:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
-        self.device, self.dtype = torch.device(device), dtype
+        if batch_size is not None and batch_size < 1:
+            raise NnfuzzError(f"expected a batch size from 1 up and came {batch_size}; give a larger one")
+        self.device, self.dtype = usable(device), dtype
         nets = [placed(model.net, self.device, self.dtype) for model in self.models]
         self._modes = [(m, m.training) for net in nets for m in net.modules()]
         for net in nets:

@@ -37,7 +37,7 @@ class Watchdog:
 
     def __enter__(self) -> Watchdog:
         self._room(0)
-        command = [sys.executable, "-m", "nnfuzz.watchdog", str(os.getpid()), str(self.run), str(self.seconds)]
+        command = _python("nnfuzz.watchdog", str(os.getpid()), str(self.run), str(self.seconds))
         self._other = subprocess.Popen(command, stdin=subprocess.PIPE)
         return self
 
@@ -65,6 +65,15 @@ class Watchdog:
         self._other.stdin.close()
         self._other.wait()
         self._path.unlink(missing_ok=True)
+
+
+def _python(module: str, *args: str) -> list[str]:
+    """A command that runs a module where this process finds it. With -m Python would look into the working folder
+    first, and a folder with other people's files may hold a select.py."""
+    path = [place for place in sys.path if place]
+    run = f"import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    start = f"import sys; sys.path[:] = {path!r}; {run}"
+    return [sys.executable, "-c", start, *args]
 
 
 def in_flight(path: Path, patience: float) -> np.ndarray | None:
@@ -98,7 +107,7 @@ def end(process: int, run: Path, patience: float, inputs: np.ndarray) -> None:
     os.kill(process, signal.SIGKILL)
     if len(inputs) > 1:
         print(f"nnfuzz: the model has not come back for {patience:g} s; looking for the input", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "nnfuzz.hunting.isolate", str(run)], stdin=subprocess.DEVNULL)
+        subprocess.run(_python("nnfuzz.hunting.isolate", str(run)), stdin=subprocess.DEVNULL)
         if kept.exists():  # none of them alone: all stay out from now on
             kept = kept.rename(kept.with_name(f"{len(list(kept.parent.iterdir())):02d}.npz"))
         return

@@ -13,8 +13,11 @@ from nnfuzz.gate import Condition, Failed
 from nnfuzz.records import Finding, Kind
 
 LONGEST = 300  # characters of a model's own message
-# What XML 1.0 forbids even escaped, half of a surrogate pair among it: control characters have no place in a report.
-UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML 1.0 forbids even escaped, half of a surrogate pair among it: control characters have no place in a report,
+# nor have those that turn the direction of writing.
+UNPRINTABLE = re.compile(
+    r"[\u200e\u200f\u2028-\u202e\u2066-\u2069]|[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,9 @@ def main() -> None:
     try:
         app()
     except NnfuzzError as error:
-        print(f"nnfuzz: {error}", file=sys.stderr)
+        from nnfuzz.cli.display import plain
+
+        print(plain(f"nnfuzz: {error}"), file=sys.stderr)
         sys.exit(CONFIGURATION_ERROR)
     except KeyboardInterrupt:
         print("nnfuzz: interrupted", file=sys.stderr)

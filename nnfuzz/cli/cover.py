@@ -12,14 +12,15 @@ def cover(
     model: o.Model, data: o.Data, criterion: o.Criterion = "nc,kmnc,nbc,snac,tknc,bknc", profile: o.Profile = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
-    sigma: o.Sigma = 0.0, threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
+    sigma: o.Sigma = 0.0, threads: o.Threads = None, device: o.Device = "cpu", trust_model: o.TrustModel = False,
+    as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Report the coverage of MODEL that the images of DATA reach."""
     from nnfuzz.opening import training_set
 
     o.use_threads(threads)
     settings = o.settings(
-        device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma
+        device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma, trust_model,
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"coverage of {model} by {data}")

@@ -6,12 +6,19 @@ import json
 import sys
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 QUIET = 5.0  # seconds between two plain lines
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction, halves of surrogates, breaks of lines and paragraphs
+
+
+def plain(text: str) -> str:
+    """Text that a terminal only shows: names come from whoever made the data, and escape sequences would be obeyed."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(c) in HIDDEN and c not in "\n\t" else c for c in text)
 
 
 def in_words(now: Mapping[str, Any]) -> dict[str, str]:
@@ -45,11 +52,11 @@ class Display:
         self.still()
 
     def title(self, text: str) -> None:
-        self.console.print(text, style="bold")
+        self.console.print(plain(text), style="bold", markup=False, soft_wrap=True)
 
     def say(self, name: str, text: str) -> None:
         style = "yellow" if name == "warning" else None
-        self.console.print(f"  {name:<15} {text}", style=style, markup=False, soft_wrap=True)
+        self.console.print(plain(f"  {name:<15} {text}"), style=style, markup=False, soft_wrap=True)
 
     def tick(self, now: Mapping[str, Any]) -> None:
         words = in_words(now)

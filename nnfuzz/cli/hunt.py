@@ -40,7 +40,8 @@ def hunt(
     sigma: o.Sigma = 0.0, until_first: o.UntilFirst = False, plateau: o.Plateau = None,
     hang_seconds: o.HangSeconds = 60.0, corpus_ram: o.CorpusRam = 1.0,
     fail_on: o.FailOn = None, junit: o.JUnit = None, markdown: o.Markdown = None,
-    threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
+    threads: o.Threads = None, device: o.Device = "cpu", trust_model: o.TrustModel = False,
+    as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Hunt for realistic images that MODEL gets wrong."""
     from nnfuzz.hunting import Hunt
@@ -48,7 +49,7 @@ def hunt(
 
     o.use_threads(threads)
     settings = o.settings(
-        device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma
+        device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma, trust_model,
     )  # fmt: skip
     wanted = conditions(fail_on, o.listed(criterion))
     ask = Hunt(

@@ -11,7 +11,10 @@ from nnfuzz.errors import NnfuzzError
 if TYPE_CHECKING:
     from nnfuzz.opening import Settings
 
-MODEL = "zoo-name@weights.safetensors, file.py:function, package.module:function or torchvision:NAME"
+MODEL = (
+    "zoo-name@weights.safetensors, file.py:function, package.module:function, torchvision:NAME, or with --trust-model a"
+    " file that holds a whole network (.pt2, TorchScript, pickled)"
+)
 DATA = "A data-set name, a folder of class folders, a folder with labels.csv, or an .npz file"
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False)]
@@ -69,7 +72,7 @@ FailOn = Annotated[
 
 def settings(
     device: str, batch_size: int | None, mean: str | None, std: str | None, output: str, resize: str | None,
-    layers: str | None, exclude: str | None, every_layer: bool, sigma: float,
+    layers: str | None, exclude: str | None, every_layer: bool, sigma: float, trust_model: bool = False,
 ) -> Settings:  # fmt: skip
     """The options in their types."""
     from nnfuzz.opening import Settings
@@ -77,7 +80,7 @@ def settings(
     return Settings(
         device=usable(device), batch_size=batch_size, mean=_floats("--mean", mean), std=_floats("--std", std),
         output=output, resize=size(resize), layers=listed(layers), exclude=listed(exclude),
-        every_layer=every_layer, sigma=sigma,
+        every_layer=every_layer, sigma=sigma, trust_model=trust_model,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from nnfuzz.data.images import Images, guard, integers, numbered
 from nnfuzz.errors import NnfuzzError
 
+BOMB, DENSE = 1 << 28, 200  # bytes; and how often pixels that show something can be folded at most
 IMAGES, LABELS = ("x", "images"), ("y", "label", "labels")
 
 
@@ -54,6 +55,12 @@ def read_npz(path: Path, split: str) -> Images:
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> np.ndarray:
     """One array, once its header says that it holds no Python objects and fits in memory."""
+    member = archive.getinfo(f"{name}.npy")
+    if member.file_size > BOMB and member.file_size > DENSE * member.compress_size:
+        raise NnfuzzError(
+            f"{path}: expected images and {name} unfolds to {member.file_size:,} bytes from {member.compress_size:,} (a"
+            " zip bomb?); save it with numpy.savez if it is none"
+        )
     with archive.open(f"{name}.npy") as file:
         version = np.lib.format.read_magic(file)
         head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

@@ -51,6 +51,8 @@ def _visible(root: Path) -> list[Path]:
 
 def _inside(root: Path, file: str) -> None:
     """A label file or a link may not make us read what the user did not point at."""
+    if "\0" in file:
+        raise NnfuzzError(f"{root}: expected names of files and {file[:60]!r} cannot be one; correct labels.csv")
     real = os.path.realpath(root / file)
     if os.path.isabs(file) or not Path(real).is_relative_to(os.path.realpath(root)):
         raise NnfuzzError(f"{root}: expected files inside this folder and {file} leads out of it; copy it into it")

@@ -71,7 +71,7 @@ def fitting(make: Callable[..., Campaign], recipe: str, given: Mapping[str, Any]
     for name, value in given.items():
         try:
             fitted[name] = type(simple[name])(value)
-        except (KeyError, ValueError):
+        except (KeyError, OverflowError, TypeError, ValueError):
             listed = ", ".join(f"{n}={d}" for n, d in simple.items())
             raise NnfuzzError(f"expected a parameter of {recipe} ({listed}), and came {name}={value}") from None
     return fitted

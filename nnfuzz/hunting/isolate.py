@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import numpy as np
-import torch
-
-from nnfuzz.hunting.reopen import asked, where
+from nnfuzz.hunting.reopen import asked, hung_batch, where
 from nnfuzz.opening import open_subject
 from nnfuzz.store import Run
 from nnfuzz.watchdog import BATCH, FOLDER, Watchdog
@@ -17,7 +14,7 @@ from nnfuzz.watchdog import BATCH, FOLDER, Watchdog
 def isolate(path: Path) -> None:
     run = Run(path.absolute())
     ask = asked(run)
-    x = torch.from_numpy(np.load(run.path / FOLDER / BATCH, allow_pickle=False)["x"])
+    x = hung_batch(run.path / FOLDER / BATCH)
     with where(run), Watchdog(run.path, ask.hang_seconds or 60.0) as guard:
         subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard, beside=ask.beside)
         with subject.target as target:

@@ -111,8 +111,16 @@ class Recorder:
 
     def restore(self, folder: RunFolder, state: Mapping[str, Any]) -> None:
         """Stand where the checkpoint stood; the seeds are admitted already."""
+        try:
+            self._restore(folder, state)
+        except (AttributeError, IndexError, KeyError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+            raise NnfuzzError(f"expected a checkpoint in {folder.path} and came {error!r}; it is damaged") from error
+        folder.take_back()  # only now, so that what is refused is left as it was
+
+    def _restore(self, folder: RunFolder, state: Mapping[str, Any]) -> None:
         campaign = self.prey.campaign
         for batch in folder.kept():
+            self._check(batch, folder)
             campaign.corpus.add(batch)
         if len(campaign.corpus) != state["corpus"]:
             raise NnfuzzError(
@@ -122,3 +130,14 @@ class Recorder:
         campaign.load_state_dict(state["campaign"])
         self.tally.load_state_dict(state["tally"], folder.fingerprints())
         self._saved = self.tally.seconds
+
+    def _check(self, batch: Batch, folder: RunFolder) -> None:
+        """What a corpus relies on: a lineage that runs in a circle would never come to an end."""
+        images, rows = self.subject.images, len(self.prey.campaign.corpus)
+        bounds = {"parent": rows, "seed": len(images), "label": len(images.classes) or 1}
+        for name, most in bounds.items():
+            column = getattr(batch, name)
+            if column.dtype != torch.int64 or column.dim() != 1 or ((column < -1) | (column >= most)).any():
+                raise NnfuzzError(f"expected {name}s from -1 to {most - 1} in {folder.path}; the run is damaged")
+        if batch.x.dtype != torch.uint8 or batch.x.shape[1:] != images.x.shape[1:]:
+            raise NnfuzzError(f"expected images like the data's in {folder.path}; the run is damaged")

@@ -9,19 +9,19 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from nnfuzz import data, models
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting.ask import Hunt
+from nnfuzz.hunting.typed import typed
 from nnfuzz.opening import Settings
-from nnfuzz.store import Run
+from nnfuzz.store import Run, inputs
 from nnfuzz.tally import fingerprints
 from nnfuzz.target import Refused
 from nnfuzz.watchdog import FOLDER
@@ -38,7 +38,10 @@ def described(ask: Hunt) -> dict[str, Any]:
 def _signature(asked: Mapping[str, Any]) -> str:
     """By a key that only this user has. A folder from elsewhere may name any Python file as its model, and opening it
     would run that file; what this user asked for once may be run again."""
-    text = json.dumps({"asked": asked["asked"], "folder": asked["folder"]}, sort_keys=True, default=str)
+    try:
+        text = json.dumps({"asked": asked["asked"], "folder": asked["folder"]}, sort_keys=True, default=str)
+    except RecursionError as error:
+        raise NnfuzzError("expected the configuration of a run and came one that is nested without end") from error
     return hmac.new(_key(), text.encode(), hashlib.sha256).hexdigest()
 
 
@@ -57,35 +60,40 @@ def _key() -> bytes:
 
 def asked(run: Run, model: str | None = None, trust: bool = False) -> Hunt:
     """What the run was asked to do. A model that is code is only taken on this user's word."""
-    said = run.configuration
+    run.verify()
     try:
-        given, folder = dict(said["asked"]), str(said["folder"])
-        settings = {f.name: _tupled(given["settings"][f.name]) for f in fields(Settings)}
-        lists = {name: tuple(given.get(name, ())) for name in ("criteria", "beside")}
-        ask = Hunt(**{**given, **lists, "settings": Settings(**settings)})
-        signed = hmac.compare_digest(str(said["signed"]), _signature({"asked": given, "folder": folder}))
-    except (KeyError, TypeError, ValueError) as error:
+        given = {name: value for name, value in run.configuration["asked"].items() if name != "settings"}
+        ask = typed(Hunt, given, settings=typed(Settings, run.configuration["asked"]["settings"]))
+    except (AttributeError, KeyError, TypeError) as error:
         raise NnfuzzError(
             f"expected the configuration of a run in {run.path}/run.json and came {type(error).__name__}: {error}; the"
             " run is damaged"
         ) from error
+    own = signed(run)
     code = [spec for spec in ((ask.model,) * (model is None) + ask.beside) if models.runs_code(spec)]
-    if code and not trust and not signed:
+    if code and not trust and not own:
         raise NnfuzzError(
             f"{run.path} was not made by you here, and opening its model {code[0]} would run code; give a model of"
             " your own with --model, or say --trust-model if you trust whoever made it"
         )
-    return replace(ask, model=model or ask.model, out=str(run.path))
+    # What a folder from elsewhere says of trust is no user's word.
+    word = trust or (model is None and own and ask.settings.trust_model)
+    settings = replace(ask.settings, trust_model=word)
+    return replace(ask, model=model or ask.model, out=str(run.path), settings=settings)
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def signed(run: Run) -> bool:
+    """Did this user ask for it?"""
+    said = run.configuration
+    return hmac.compare_digest(str(said.get("signed")).encode("utf-8", "replace"), _signature(said).encode())
 
 
 @contextmanager
-def where(run: Run) -> Iterator[None]:
-    """Inside, relative paths mean what they meant when the run was begun."""
-    here, there = os.getcwd(), str(run.configuration.get("folder", "."))
+def where(run: Run, trust: bool = False) -> Iterator[None]:
+    """Inside, relative paths mean what they meant when the run was begun. A folder from elsewhere may not choose where
+    Python looks for modules first, so with one they mean what they mean here."""
+    here = os.getcwd()
+    there = str(run.configuration["folder"]) if trust or signed(run) else here
     if not os.path.isdir(there):
         raise NnfuzzError(f"expected the folder {there}, where {run.path} was begun, and there is none; make it again")
     os.chdir(there)
@@ -101,9 +109,14 @@ def same_again(path: Path, origin: Mapping[str, Any]) -> None:
     for name in SAME:
         if name in before and before[name] != origin[name]:
             raise NnfuzzError(
-                f"expected {name} {before[name]} as when {path} was begun and came {origin[name]}; it can only go on"
-                " with the same model and data, or nnfuzz replay it against the new one"
+                f"expected {name} {_short(before[name])} as when {path} was begun and came {_short(origin[name])}; it"
+                " can only go on with the same model and data, or nnfuzz replay it against the new one"
             )
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:60]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def hung_inputs(path: Path) -> Refused | None:
@@ -111,10 +124,22 @@ def hung_inputs(path: Path) -> Refused | None:
     files = sorted((path / FOLDER).glob("[0-9]*.npz"))
     if not files:
         return None
-    arrays = [np.load(file, allow_pickle=False)["x"] for file in files]
-    hung = torch.cat([fingerprints(torch.from_numpy(array)) for array in arrays])
+    hung = torch.cat([fingerprints(hung_batch(file)) for file in files])
 
     def refused(x: Tensor) -> Tensor:
         return torch.isin(fingerprints(x), hung)
 
     return refused
+
+
+def hung_batch(file: Path) -> Tensor:
+    """uint8 [B,C,H,W], as a watchdog keeps them."""
+    try:
+        x = inputs.read_npz(file)
+    except NnfuzzError:
+        raise
+    except Exception as error:  # zipfile, zlib and numpy raise many kinds for a damaged file
+        raise NnfuzzError(f"expected inputs in {file} and came {type(error).__name__}; the run is damaged") from error
+    if x.dtype != torch.uint8 or x.dim() < 2:
+        raise NnfuzzError(f"expected inputs in {file} and came {x.dtype} {list(x.shape)}; the run is damaged")
+    return x

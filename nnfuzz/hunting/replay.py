@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -20,7 +20,7 @@ from nnfuzz.target import Target
 from nnfuzz.watchdog import Watchdog
 
 REPRODUCED, FIXED, CHANGED = "REPRODUCED", "FIXED", "CHANGED"
-ROWS = 1000  # loaded at once
+ROWS, BYTES = 1000, 1 << 28  # loaded at once
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def replay(
     if not findings:
         return []
     with opened(run, findings, model, settings, trust) as subject:
-        parts = [findings[i : i + ROWS] for i in range(0, len(findings), ROWS)]
+        rows = max(1, min(ROWS, BYTES // run.pixels(findings[0]).nbytes))
+        parts = [findings[i : i + rows] for i in range(0, len(findings), rows)]
         done = [one for part in parts for one in _judged(run, part, subject.target)]
     return sorted(done, key=lambda one: one.finding.id)
 
@@ -56,11 +57,12 @@ def opened(
 ) -> Iterator[Subject]:  # fmt: skip
     """The run's model, or another one, watched over; the images are the seeds of these findings."""
     ask = asked(run, str(Path(model).absolute()) if model and Path(model).exists() else model, trust)
+    settings = replace(settings or ask.settings, trust_model=ask.settings.trust_model)
     images = _originals(run, findings)
     with (
-        where(run) if model is None else nullcontext(),
+        where(run, trust) if model is None else nullcontext(),
         Watchdog(run.path, ask.hang_seconds or 60.0) as guard,
-        open_subject(ask.model, images, settings or ask.settings, (), guard, beside=ask.beside) as subject,
+        open_subject(ask.model, images, settings, (), guard, beside=ask.beside) as subject,
     ):
         yield subject
 

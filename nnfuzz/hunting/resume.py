@@ -12,6 +12,8 @@ from nnfuzz.hunting.reopen import asked, where
 from nnfuzz.hunting.search import Watch, go
 from nnfuzz.store import Run, RunFolder
 
+THREADS = 1024  # more are a mistake
+
 
 def resume(
     path: Path, watch: Watch, seconds: float | None = None, tries: int | None = None, trust: bool = False
@@ -22,7 +24,7 @@ def resume(
     limits = (ask.seconds, ask.tries) if seconds is None and tries is None else (seconds, tries)
     settings = replace(ask.settings, batch_size=run.configuration.get("batch_size", ask.settings.batch_size))
     if threads := run.configuration.get("threads"):
-        torch.set_num_threads(int(threads))  # sums of floats may depend on it
-    with where(run):
+        torch.set_num_threads(max(1, min(threads, THREADS)))  # sums of floats may depend on it
+    with where(run, trust):
         ask = replace(ask, settings=settings, seconds=limits[0], tries=limits[1])
         return go(ask, RunFolder.reopen(run.path), watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import torch
@@ -14,10 +15,11 @@ from nnfuzz.hunting.replay import judge, opened
 from nnfuzz.minimize import Minimized, Still, minimize
 from nnfuzz.mutators import OPERATORS, Operator
 from nnfuzz.opening import Subject
-from nnfuzz.records import Finding, Kind
+from nnfuzz.records import Finding, Kind, Mutation
 from nnfuzz.store import Run, inputs
 
 FOLDER = "minimized"
+STRONGEST, SEEDS, LONGEST = 1000.0, 2.0**32, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,8 @@ def smaller(path: Path, ids: Sequence[int], asks: int = 5000, trust: bool = Fals
 
 
 def _one(run: Run, finding: Finding, subject: Subject, asks: int) -> Smaller:
-    made = minimize(run.pixels(finding), run.original(finding.seed), _trail(finding), _still(finding, subject), asks)
+    seed = run.original(finding.seed)
+    made = minimize(run.pixels(finding), seed, _trail(finding, seed), _still(finding, subject), asks)
     folder = run.path / FOLDER
     folder.mkdir(exist_ok=True)
     image = f"{FOLDER}/{finding.id:06d}.{inputs.ending(made.x)}"
@@ -48,11 +51,29 @@ def _one(run: Run, finding: Finding, subject: Subject, asks: int) -> Smaller:
     return Smaller(finding, image, made)
 
 
-def _trail(finding: Finding) -> list[tuple[Operator, Tensor]]:
+def _trail(finding: Finding, seed: Tensor) -> list[tuple[Operator, Tensor]]:
     """None, where the mutations are not all of the kind that can be made again from their parameters."""
-    if not all(mutation.operator in OPERATORS for mutation in finding.mutations):
+    known = all(m.operator in OPERATORS and _possible(m) for m in finding.mutations)
+    if not known or len(finding.mutations) > LONGEST:
         return []
-    return [(OPERATORS[m.operator], torch.tensor(m.param, dtype=torch.float64)) for m in finding.mutations]
+    trail = [(OPERATORS[m.operator], torch.tensor(m.param, dtype=torch.float64)) for m in finding.mutations]
+    try:
+        for operator, param in trail:
+            seed = operator.apply(seed[None], param[None, : operator.width])[0]
+    except (IndexError, RuntimeError, ValueError):  # a kind of blur that there is not, say
+        return []
+    return trail
+
+
+def _possible(mutation: Mutation) -> bool:
+    """A forged parameter could ask for any amount of work; only seeds of noise, which come last, are large."""
+    *strengths, last = mutation.param or (inf,)
+    most = SEEDS if mutation.operator in ("noise", "pixel_change") else STRONGEST
+    return (
+        len(strengths) + 1 >= OPERATORS[mutation.operator].width
+        and abs(last) <= most
+        and all(abs(strength) <= STRONGEST for strength in strengths)
+    )
 
 
 def _still(finding: Finding, subject: Subject) -> Still:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import torch
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.models.user import load_user
 from nnfuzz.models.weights import check, fit, folder, read
+from nnfuzz.models.whole import ENDINGS, load_whole
 from nnfuzz.models.zoo import ZOO, build
 from nnfuzz.records import Model
 
@@ -18,18 +20,22 @@ from nnfuzz.records import Model
 FUNCTION = re.compile(r"(?P<source>.+?):(?P<function>[^\W\d]\w*)(?:@(?P<weights>.+))?$", re.DOTALL)
 
 
-def load(spec: str) -> Model:
-    """A model from ZOO, ZOO@weights, a weights file, file.py:function, package.module:function or torchvision:NAME."""
+def load(spec: str, trust: bool = False) -> Model:
+    """A model from ZOO, ZOO@weights, a weights file, file.py:function, package.module:function or torchvision:NAME;
+    with `trust` also from a file that holds a whole network."""
     name, _, file = spec.partition("@")
     if name in ZOO:
         return _load_zoo(name, Path(file).expanduser() if file else _trained(name))
     if kept := _kept(spec):
         return _load_kept(kept)
     found = FUNCTION.match(spec)
+    if not found and Path(spec).suffix in ENDINGS:
+        return load_whole(Path(spec).expanduser(), spec, trust)
     if not found:
         raise NnfuzzError(
             f"expected a model as one of {', '.join(ZOO)}, ZOO@weights.safetensors, weights.safetensors, "
-            f"file.py:function, package.module:function or torchvision:NAME and came {spec!r}; give one of those"
+            "file.py:function, package.module:function, torchvision:NAME or (with --trust-model) a .pt2 or .pt file"
+            f" and came {spec!r}; give one of those"
         )
     source, function = found["source"], found["function"]
     weights = Path(found["weights"]).expanduser() if found["weights"] else None
@@ -54,7 +60,7 @@ def _kept(spec: str) -> Path | None:
     """A file of weights that stands alone, by its path or by its name among the trained ones."""
     path = Path(spec).expanduser()
     places = (path,) if path.suffix == ".safetensors" else (folder() / "models" / f"{spec}.safetensors",)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if os.path.isfile(place)), None)  # no path at all is no error
 
 
 def _load_kept(path: Path) -> Model:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Model
 
 State = dict[str, Tensor]
-INPUT = re.compile(r"(\d+)x(\d+)x(\d+) pixels/255(?:, mean ([-\d.e ]+), std ([\d.e -]+))?")
+INPUT = re.compile(r"(\d{1,99})x(\d{1,99})x(\d{1,99}) pixels/255(?:, mean ([-\d.e ]+), std ([\d.e -]+))?")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def folder() -> Path:
 
 def read(path: Path) -> Weights:
     """A .safetensors file, or a .pt or .pth file that holds tensors only."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name that is too long is no error to it
         raise NnfuzzError(f"expected a weights file at {path} and there is none; check the path")
     if path.suffix == ".safetensors":
         return _safetensors(path)
@@ -88,6 +89,7 @@ def _safetensors(path: Path) -> Weights:
 
 
 def _pickled(path: Path) -> State:
+    _stored_whole(path)
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # many kinds, all meaning that it is not a plain state dict
@@ -101,9 +103,34 @@ def _pickled(path: Path) -> State:
         raise NnfuzzError(
             f"{path}: expected a state dict (names and tensors) and came {_kind(content)}; save net.state_dict()"
         )
+    for name, value in content.items():
+        if value.layout != torch.strided or value.device.type != "cpu" or not _held(value):
+            raise NnfuzzError(
+                f"{path}: expected plain tensors and {str(name)[:60]} claims {list(value.shape)} without holding it;"
+                " save net.state_dict() again"
+            )
     if content and all(str(name).startswith("module.") for name in content):
         return {str(name).removeprefix("module."): value for name, value in content.items()}  # DataParallel's
     return {str(name): value for name, value in content.items()}
+
+
+def _stored_whole(path: Path) -> None:
+    """torch.save never compresses: what unfolds to more than the file is a bomb."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unfolded = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, OSError):
+        return  # the older format, or damaged
+    if unfolded > path.stat().st_size:
+        raise NnfuzzError(
+            f"{path}: expected a file as torch.save writes it and came one that unfolds to {unfolded:,} bytes (a zip"
+            " bomb?); save net.state_dict() again"
+        )
+
+
+def _held(value: Tensor) -> bool:
+    """A step of 0 lets one number stand for a billion."""
+    return value.is_quantized or value.numel() * value.element_size() <= value.untyped_storage().nbytes()
 
 
 def _kind(content: Any) -> str:

@@ -63,13 +63,14 @@ def findings_chart(history: Sequence[Mapping[str, float]]) -> Chart | None:
 def coverage_chart(history: Sequence[Mapping[str, float]], result: Mapping[str, Any]) -> Chart | None:
     """What each criterion of the result saw, from what the seeds had covered on."""
     lines = {name: column(history, name, cover["before"]) for name, cover in result["coverage"].items()}
-    return draw("coverage", "Coverage over time", "share of all units", lines, True)
+    which = f"{next(iter(lines))[:8]}: " if len(lines) == 1 else ""
+    return draw("coverage", "Coverage over time", f"{which}share of all units", lines, True)
 
 
 def column(history: Sequence[Mapping[str, float]], key: str, start: float) -> Points:
     """(seconds, value) of the rows that have both."""
     rows = [(row["seconds"], row[key]) for row in history if "seconds" in row and key in row]
-    sound = [row for row in rows if isfinite(row[0]) and isfinite(row[1])]
+    sound = [row for row in rows if 0 <= row[0] < 1e15 and isfinite(row[1])]
     begun = [(0.0, float(start))] if sound and sound[0][0] > 0 else []
     return thinned([*begun, *sound])
 

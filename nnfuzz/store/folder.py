@@ -82,25 +82,29 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path) -> RunFolder:
-        """Go on: what was written after the last checkpoint is taken back, and will be written again."""
-        base = schema.reopen(path / BASE)
-        folder = cls(path, base)
-        with _writing(path):
-            held = {image for (image,) in base.execute("SELECT image FROM findings")}
-            for file in (path / "findings").iterdir():
-                if f"findings/{file.name}" not in held:
+        return cls(path, schema.reopen(path / BASE))
+
+    def take_back(self) -> None:
+        """Remove what was written after the last checkpoint; it will be written again."""
+        with _writing(self.path):
+            held = {image for (image,) in self._base.execute("SELECT image FROM findings")}
+            for file in (self.path / "findings").iterdir():
+                name = f"findings/{file.name.removeprefix('.').removesuffix('.part')}"
+                if name not in held and inputs.NAME.fullmatch(name):  # what nnfuzz did not write stays
                     file.unlink()
-            folder._cut_stats()
-        return folder
+            self._cut_stats()
 
     def _cut_stats(self) -> None:
-        (seconds,) = self._base.execute("SELECT MAX(seconds) FROM steps").fetchone()
+        (seconds,) = self._base.execute("SELECT MAX(CAST(seconds AS REAL)) FROM steps").fetchone()
         path = self.path / STATS
         if not path.exists():
             return
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-        kept = [row for row in rows[1:] if row and float(row[0]) <= (seconds or 0)]
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))
+            kept = [row for row in rows[1:] if row and float(row[0]) <= (seconds or 0)]
+        except (ValueError, csv.Error) as error:
+            raise NnfuzzError(f"expected numbers in {path} and came {error}; the run is damaged") from error
         part = path.with_name(f".{STATS}.part")
         with part.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows[:1] + kept)
@@ -130,9 +134,12 @@ class RunFolder:
     def kept(self) -> Iterator[Batch]:
         """What `keep` was given, in order."""
         for (packed,) in self._base.execute("SELECT columns FROM corpus ORDER BY step"):
-            columns = unpack(packed)
-            notes = columns.pop("notes")
-            yield Batch(**columns, notes=notes)
+            try:
+                columns = unpack(packed)
+                notes = columns.pop("notes")
+                yield Batch(**columns, notes=notes)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise NnfuzzError(f"expected a corpus in {self.path} and came {error}; the run is damaged") from error
 
     def add(
         self, step: int, found: Sequence[Finding], x: Tensor, parent: Tensor, fingerprint: Tensor, features: Tensor

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from contextlib import closing
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import torch
 from torch import Tensor
 
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.records import Finding, Mutation
-from nnfuzz.store import inputs, schema
+from nnfuzz.records import Finding, Kind, Mutation
+from nnfuzz.store import distrust, inputs, schema
 from nnfuzz.store.folder import BASE, RESULT, RUN, STATS
 from nnfuzz.store.packing import unpack
 
@@ -33,6 +34,8 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._shape: tuple[int, ...] | None = None
+        distrust.only_plain(path)
         with closing(self._base()):
             pass  # refuse a damaged or newer one at once
         self.configuration = self._json(RUN)
@@ -52,12 +55,22 @@ class Run:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
+            if (self.path / name).stat().st_size > distrust.LARGEST:
+                raise ValueError("too large")
             content = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise self._damaged(f"{type(error).__name__} in {name}") from error
         if not isinstance(content, dict):
             raise self._damaged(f"no object in {name}")
         return content
+
+    def verify(self) -> None:
+        """Refuse a configuration or a result in which something is missing, or of another type."""
+        for name, content, shape in (
+            (RUN, self.configuration, distrust.CONFIGURATION), (RESULT, self.result, distrust.RESULT),
+        ):  # fmt: skip
+            if wrong := content and distrust.misfit(content, shape):
+                raise self._damaged(f"{wrong} in {name}")
 
     @property
     def result(self) -> dict[str, Any]:
@@ -80,11 +93,14 @@ class Run:
             for name in ("id", "seed", "label", "repeated", "asked"):
                 row[name] = int(row[name])
             row["seconds"], row["error"], row["kind"] = float(row["seconds"]), str(row["error"]), str(row["kind"])
-        except (ValueError, TypeError) as error:
-            raise self._damaged(f"a finding that says {error}") from error
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise self._damaged(f"a finding that says {str(error)[:100]}") from error
         if not inputs.NAME.fullmatch(str(row["image"])):
-            raise self._damaged(f"a finding at {row['image']!r}")
-        return Finding(**row)
+            raise self._damaged(f"a finding at {str(row['image'])[:100]!r}")
+        finding = Finding(**row)
+        if not _possible(finding):
+            raise self._damaged(f"a finding {finding.id} that cannot be")
+        return finding
 
     def chosen(self, ids: tuple[int, ...]) -> tuple[Finding, ...]:
         """The findings of these ids; none given: all."""
@@ -97,15 +113,21 @@ class Run:
 
     def pixels(self, finding: Finding) -> Tensor:
         """The input itself, as it was executed."""
-        return inputs.load(self.path, finding.image)
+        return self._alike(inputs.load(self.path, finding.image), finding.image)
+
+    def _alike(self, x: Any, name: str) -> Tensor:
+        """Pixels in the shape of all others of the run."""
+        if not isinstance(x, Tensor) or x.dtype != torch.uint8 or x.dim() != 3 or not x.numel():
+            raise self._damaged(f"no image ({name})")
+        self._shape = self._shape or tuple(x.shape)
+        if x.shape != self._shape:
+            raise self._damaged(f"images of {list(self._shape)} and of {list(x.shape)} ({name})")
+        return x
 
     def original(self, seed: int) -> Tensor:
         """The image that a finding began with."""
         found = self._rows("SELECT x FROM seeds WHERE seed = ?", seed)
-        x = unpack(found[0][0]) if found else None
-        if not isinstance(x, Tensor):
-            raise self._damaged(f"no image of seed {seed}")
-        return x
+        return self._alike(unpack(found[0][0]) if found else None, f"seed {seed}")
 
     def originals(self, most: int) -> Tensor:
         """Some of the clean images, of as many seeds."""
@@ -115,10 +137,10 @@ class Run:
 
     def features(self) -> Tensor:
         """[findings, D] what the model saw in each, in its layer before the scores."""
-        rows = [
-            torch.frombuffer(bytearray(blob), dtype=torch.float32) if blob else torch.empty(0)
-            for (blob,) in self._rows("SELECT features FROM findings ORDER BY id")
-        ]
+        blobs = [blob for (blob,) in self._rows("SELECT features FROM findings ORDER BY id")]
+        if not all(isinstance(blob, bytes) and len(blob) % 4 == 0 for blob in blobs):
+            raise self._damaged("features that are no numbers")
+        rows = [torch.frombuffer(bytearray(b), dtype=torch.float32) if b else torch.empty(0) for b in blobs]
         if len({len(row) for row in rows}) > 1:
             raise self._damaged("features of different widths")
         return torch.stack(rows) if rows else torch.empty(0, 0)
@@ -136,5 +158,17 @@ class Run:
         try:
             with path.open(newline="", encoding="utf-8") as file:
                 return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, csv.Error) as error:
             raise self._damaged(f"{type(error).__name__} in {STATS}") from error
+
+
+def _possible(finding: Finding) -> bool:
+    """Could a run have written this?"""
+    return (
+        finding.kind in {kind.label for kind in Kind if kind}
+        and min(finding.id, finding.seed, finding.repeated, finding.label + 1) >= 0
+        and finding.repeated <= finding.asked
+        and len(finding.answers) == len(finding.confidences) > 0 < len(finding.seed_answers)
+        and all(-1 <= answer < 1 << 31 for answer in (finding.label, *finding.answers, *finding.seed_answers))
+        and isfinite(finding.seconds)
+    )

@@ -59,6 +59,7 @@ def read(path: Path) -> sqlite3.Connection:
     base = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
     try:
         base.execute("PRAGMA trusted_schema = OFF")
+        base.execute("PRAGMA cell_size_check = ON")
         with _understood(path):
             _check(base, path)
     except BaseException:
@@ -76,10 +77,11 @@ def _check(base: sqlite3.Connection, path: Path) -> None:
         raise NnfuzzError(
             f"{path.parent} is a run in format {version} and this nnfuzz reads up to {FORMAT}; take a newer nnfuzz"
         )
-    # A forged file could bring triggers and views that run when it is written to or read.
-    found = {(kind, name) for kind, name in base.execute("SELECT type, name FROM sqlite_master")}
-    if found != {("table", name) for name in TABLES}:
-        raise _damaged(path, f"other contents ({', '.join(sorted(name for _, name in found)) or 'nothing'})")
+    # A forged file could bring triggers, views, generated columns and virtual tables, which run when it is read.
+    found = dict(base.execute("SELECT name, sql FROM sqlite_master"))
+    if found != {name: f"CREATE TABLE {name} ({columns})" for name, columns in TABLES.items()}:
+        names = ", ".join(sorted(name[:40] for name in map(str, found))[:10])
+        raise _damaged(path, f"other contents ({names or 'nothing'})")
 
 
 @contextmanager
