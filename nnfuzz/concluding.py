@@ -57,11 +57,16 @@ def page(triaged: Triaged) -> str:
     asked = said["asked"]
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
-        title=f"{asked['recipe']} on {asked['model']}", ended=str(run.result.get("ended", "not yet")),
+        title=f"{asked['recipe']} on {' → '.join(models(asked))}", ended=str(run.result.get("ended", "not yet")),
         configuration=_configuration(said), result=run.result, history=run.history(), findings=triaged.findings,
-        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),),
+        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=models(asked),
         run=str(run.path),
     ))  # fmt: skip
+
+
+def models(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """The model, or the old version and the new one."""
+    return tuple(str(asked[name]) for name in ("old", "model") if asked.get(name))
 
 
 def _shown(triaged: Triaged, group: Group) -> Shown:
@@ -74,7 +79,8 @@ def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
     rows = [
-        ("Model", asked["model"]), ("Its digest", said.get("model_digest", "")), ("Data", asked["data"]),
+        ("Old version", asked.get("old")), ("New version" if asked.get("old") else "Model", asked["model"]),
+        ("Its digest", said.get("model_digest", "")), ("Data", asked["data"]),
         ("Its digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
         ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
         ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
@@ -95,7 +101,9 @@ def conclude(path: Path) -> tuple[Triaged, dict[str, Any]]:
 
 def numbered(found: Triaged) -> dict[str, int]:
     """What the gate and `--json` count of it."""
-    return {"groups": len(found.groups), "flaky": sum(not finding.confirmed for finding in found.findings)}
+    counts = {"groups": len(found.groups), "flaky": sum(not finding.confirmed for finding in found.findings)}
+    asked = [finding.doubtful for finding in found.findings if finding.doubtful is not None]
+    return {**counts, "doubtful": sum(asked)} if asked else counts
 
 
 def plain(finding: Finding) -> dict[str, Any]:
