@@ -190,7 +190,10 @@ class Finding:
 
     @property
     def accused(self) -> int:
-        """Whose answer is complained of: the new version's of a pair, else the model's under test."""
+        """Whose answer is complained of: the new version's, the first that is not right of those that disagree, or the
+        one of the model under test."""
+        if self.kind == Kind.DISAGREEING.label:
+            return next((place for place, answer in enumerate(self.answers) if answer != self.right), 0)
         return -1 if self.kind == Kind.REGRESSION.label else 0
 
     @property

@@ -187,6 +187,8 @@ def test_what_is_doubted_stands_last_and_represents_nobody_who_is_not():
 def test_the_accused_of_each_kind():
     assert (regression(0).answer, regression(0).confidence, regression(0).right) == (8, 0.4, 3)
     assert (finding(0, answers=(5, 6), confidences=(0.9, 0.8)).answer) == 5
+    apart = finding(0, kind="disagreeing", answers=(3, 3, 7), confidences=(0.9, 0.8, 0.7))
+    assert (apart.answer, apart.confidence) == (7, 0.7)
     silent = finding(0, answers=(), confidences=())
     assert silent.answer == -1
     assert math.isnan(silent.confidence)

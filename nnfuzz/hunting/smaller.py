@@ -65,7 +65,7 @@ def _still(finding: Finding, subject: Subject) -> Still:
         verdict, seen = judge([finding] * len(x), x, torch.full((len(x),), finding.seed_answers[0]), subject.target)
         same = verdict == Kind.of(finding.kind)
         broken = finding.kind in (Kind.NOT_FINITE.label, Kind.RAISED.label)
-        return same if broken else same & (seen.answer == finding.answer)
+        return same if broken else same & (seen.logits[finding.accused].argmax(1) == finding.answer)
 
     return still
 
