@@ -58,11 +58,16 @@ def page(triaged: Triaged) -> str:
     asked = said["asked"]
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
-        title=f"{asked['recipe']} on {asked['model']} with {asked['data']}",
+        title=f"{asked['recipe']} on {' → '.join(models(asked))} with {asked['data']}",
         ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said), result=run.result,
         history=run.history(), findings=triaged.findings, groups=shown,
-        classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),), run=str(run.path),
+        classes=tuple(map(str, said.get("classes", ()))), models=models(asked), run=str(run.path),
     ))  # fmt: skip
+
+
+def models(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """The model and those beside it: of a pair the old version and the new one."""
+    return tuple(map(str, (asked["model"], *asked.get("beside", ()))))
 
 
 def _shown(triaged: Triaged, group: Group) -> Shown:
@@ -75,9 +80,9 @@ def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
     rows = [
-        ("Model", asked["model"]), ("Model's digest", said.get("model_digest", "")),
-        ("Data", asked["data"]), ("Data's digest", said.get("data_digest", "")),
-        ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        *((f"Model {i + 1}" if asked.get("beside") else "Model", name) for i, name in enumerate(models(asked))),
+        ("Model's digest", said.get("model_digest", "")), ("Data", asked["data"]),
+        ("Data's digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
         ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
         ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
@@ -97,7 +102,9 @@ def conclude(path: Path) -> tuple[Triaged, dict[str, Any]]:
 
 def numbered(found: Triaged) -> dict[str, int]:
     """What the gate and `--json` count of it."""
-    return {"groups": len(found.groups), "flaky": sum(not finding.confirmed for finding in found.findings)}
+    counts = {"groups": len(found.groups), "flaky": sum(not finding.confirmed for finding in found.findings)}
+    asked = [finding.doubtful for finding in found.findings if finding.doubtful is not None]
+    return {**counts, "doubtful": sum(asked)} if asked else counts
 
 
 def plain(finding: Finding) -> dict[str, Any]:

@@ -18,7 +18,8 @@ RELATIONS: dict[str, Callable[[float, float], bool]] = {
 KINDS = tuple(kind.label for kind in Kind if kind > Kind.NOTHING)
 NAMES = (
     "errors", *KINDS, "rate", "groups", "flaky", "findings", "seeds_hit", "seeds", "seeds_set_aside", "tries",
-    "executed", "seconds",
+    "executed", "seconds", "regressions", "regression_inputs", "regression_inputs_distinct", "regression_faults",
+    "general_failures", "general_failures_distinct", "faults_in_seeds", "doubtful", "doubtful_share",
 )  # fmt: skip
 COVERAGE = "coverage."
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE)
@@ -100,10 +101,12 @@ def numbers(result: Mapping[str, Any]) -> dict[str, float]:
     """The numbers that conditions are about, from a hunt's result."""
     kinds: Mapping[str, int] = result["kinds"]
     searched = result["seeds"] - result["seeds_set_aside"]
-    counted = {name: result[name] for name in NAMES if name in result}
+    counted = {name: result[name] for name in NAMES if result.get(name) is not None}
     covered = {f"{COVERAGE}{name}": values["after"] for name, values in result["coverage"].items()}
     of_kinds = {kind: kinds.get(kind, 0) for kind in KINDS}
     errors = {"errors": result["distinct_findings"], "rate": result["seeds_hit"] / max(1, searched)}
+    if "regression_inputs" in result:
+        errors["regressions"] = of_kinds[Kind.REGRESSION.label]
     return {name: float(value) for name, value in {**errors, **of_kinds, **counted, **covered}.items()}
 
 

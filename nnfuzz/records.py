@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from math import nan
 from typing import Literal
 
 import torch
@@ -181,10 +182,29 @@ class Finding:
     seconds: float  # of search until it was found
     error: str = ""  # what the model raised
     group: int = -1  # of triage
+    doubtful: bool | None = None  # do independent models no longer read its label? None = nobody was asked
 
     @property
     def confirmed(self) -> bool:
         return self.repeated == self.asked
+
+    @property
+    def accused(self) -> int:
+        """Whose answer is complained of: the new version's, the first that is not right of those that disagree, or the
+        one of the model under test."""
+        if self.kind == Kind.DISAGREEING.label:
+            return next((place for place, answer in enumerate(self.answers) if answer != self.right), 0)
+        return -1 if self.kind == Kind.REGRESSION.label else 0
+
+    @property
+    def answer(self) -> int:
+        """The one that is complained of; -1 where there is none."""
+        return self.answers[self.accused] if self.answers else -1
+
+    @property
+    def confidence(self) -> float:
+        """Of that answer; NaN where there is none."""
+        return self.confidences[self.accused] if self.confidences else nan
 
     @property
     def right(self) -> int:

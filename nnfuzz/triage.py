@@ -37,11 +37,12 @@ class Group:
     right: int  # what should have been answered, -1 where the members of a broken kind differ
     answer: int  # what is answered instead, -1 where that means nothing
     members: tuple[int, ...]  # ids of findings
-    representative: int  # the member to look at: plausible, surely wrong, confirmed if any is
+    representative: int  # the member to look at: plausible, surely wrong, undoubted and confirmed if any is
     seeds: int  # how many different originals
     size: int  # how many different inputs
     plausibility: float  # of the representative
     confidence: float  # of the representative's answer, NaN where there is none
+    doubtful: int  # members on which independent models no longer read the label
 
 
 def triage(findings: Sequence[Finding], x: Tensor, features: Tensor, seeds: Tensor) -> list[Group]:
@@ -66,16 +67,17 @@ def triage(findings: Sequence[Finding], x: Tensor, features: Tensor, seeds: Tens
             mine = [row for row, number in zip(rows, cluster, strict=True) if number == wanted]
             size = len(torch.unique(prints[mine]))
             groups.append(_group(mistake, [findings[row] for row in mine], [likely[row] for row in mine], size))
-    groups.sort(key=lambda g: (-_score(g.plausibility, g.confidence), -g.size, g.representative))
+    groups.sort(
+        key=lambda g: (g.doubtful == len(g.members), -_score(g.plausibility, g.confidence), -g.size, g.representative)
+    )
     return [replace(group, id=place) for place, group in enumerate(groups)]
 
 
 def _mistake(finding: Finding) -> Mistake:
     """A crash is the same crash whatever should have been answered, and whichever numbers its message names."""
-    answer = finding.answers[0] if finding.answers else -1
-    if answer < 0 or finding.kind in BROKEN:
+    if finding.answer < 0 or finding.kind in BROKEN:
         return finding.kind, -1, -1, re.sub(r"0x[0-9a-fA-F]+|\d+", "#", finding.error)
-    return finding.kind, finding.right, answer, ""
+    return finding.kind, finding.right, finding.answer, ""
 
 
 def _prints(x: Tensor) -> Tensor:
@@ -174,18 +176,16 @@ def _group(mistake: Mistake, members: Sequence[Finding], likely: Sequence[float]
     if answer < 0 and len(wanted := {finding.right for finding in members}) == 1:
         right = wanted.pop()
 
-    def worth(place: int) -> tuple[bool, float]:
-        return members[place].confirmed, _score(likely[place], _confidence(members[place]))
+    def worth(place: int) -> tuple[bool, bool, float]:
+        one = members[place]
+        return not one.doubtful, one.confirmed, _score(likely[place], one.confidence)
 
     best = max(range(len(members)), key=worth)  # the first of equals, and members are in order of their ids
     ids, originals = tuple(finding.id for finding in members), {finding.seed for finding in members}
     return Group(
-        -1, kind, right, answer, ids, ids[best], len(originals), size, likely[best], _confidence(members[best])
-    )
-
-
-def _confidence(finding: Finding) -> float:
-    return finding.confidences[0] if finding.confidences else float("nan")
+        -1, kind, right, answer, ids, ids[best], len(originals), size, likely[best], members[best].confidence,
+        sum(finding.doubtful is True for finding in members),
+    )  # fmt: skip
 
 
 def _score(likely: float, confidence: float) -> float:

@@ -117,3 +117,20 @@ def test_the_exit_code() -> None:
     assert exits.after("tries", []) == 0
     assert exits.after("tries", failed) == 1
     assert exits.after("interrupted", failed) == exits.after("interrupted", []) == 3
+
+
+def test_the_numbers_of_two_versions() -> None:
+    pair = {**RESULT, "kinds": {"regression": 12}, "regression_inputs": 15, "regression_inputs_distinct": 12,
+            "regression_faults": 7, "general_failures": 40, "general_failures_distinct": 38, "faults_in_seeds": 3,
+            "doubtful": 1, "doubtful_share": 0.1}  # fmt: skip
+    counted = numbers(pair)
+    assert (counted["regressions"], counted["regression"], counted["regression_faults"]) == (12, 12, 7)
+    failed = judge(conditions(["regressions>0,general_failures_distinct>38,doubtful-share>0.05"]), counted)
+    assert [str(one) for one in failed] == ["regressions>0 (it is 12)", "doubtful_share>0.05 (it is 0.1)"]
+
+
+def test_what_nobody_was_asked_about_is_no_number() -> None:
+    assert "regressions" not in numbers(RESULT)
+    assert "doubtful_share" not in numbers({**RESULT, "doubtful_share": None})
+    with pytest.raises(NnfuzzError, match="count doubtful"):
+        judge(conditions(["doubtful>0"]), numbers(RESULT))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -158,3 +159,36 @@ def test_realistic_is_more_plausible_than_wrecked(channels, side):
     assert all(0 <= share <= 1 for kind in (*realistic, *wrecked) for share in kind)
     assert min(kind.median() for kind in realistic) > 1.5 * max(kind.median() for kind in wrecked)
     assert noisy(1, 2500.0).mean() < noisy(1, 400.0).mean()
+
+
+def regression(id: int, **said) -> Finding:
+    return finding(id, **{"kind": "regression", "seed_answers": (3, 3), "answers": (3, 8), "confidences": (0.9, 0.4),
+                          **said})  # fmt: skip
+
+
+def test_of_a_pair_the_new_answer_makes_the_group():
+    answers = [(3, 8)] * 10 + [(3, 5)] * 10
+    findings = [regression(i, answers=pair) for i, pair in enumerate(answers)]
+    groups = triage(findings, smooth(20), around([1, 0], 20), SEEDS)
+    assert {(g.kind, g.right, g.answer, g.confidence) for g in groups} == {
+        ("regression", 3, 8, 0.4), ("regression", 3, 5, 0.4)
+    }  # fmt: skip
+
+
+def test_what_is_doubted_stands_last_and_represents_nobody_who_is_not():
+    found = [regression(i, answers=(3, 8 - i // 4), confidences=(0.9, 0.9 - i / 20)) for i in range(12)]
+    doubted = [replace(f, doubtful=f.id <= 4) for f in found]  # all of the first group, and the best of the second
+    x = smooth(12)[:1].expand(12, -1, -1, -1)
+    assert [g.answer for g in triage(found, x, around([1, 0], 12), SEEDS)] == [8, 7, 6]
+    groups = triage(doubted, x, around([1, 0], 12), SEEDS)
+    assert [(g.answer, g.doubtful, g.representative) for g in groups] == [(7, 1, 5), (6, 0, 8), (8, 4, 0)]
+
+
+def test_the_accused_of_each_kind():
+    assert (regression(0).answer, regression(0).confidence, regression(0).right) == (8, 0.4, 3)
+    assert (finding(0, answers=(5, 6), confidences=(0.9, 0.8)).answer) == 5
+    apart = finding(0, kind="disagreeing", answers=(3, 3, 7), confidences=(0.9, 0.8, 0.7))
+    assert (apart.answer, apart.confidence) == (7, 0.7)
+    silent = finding(0, answers=(), confidences=())
+    assert silent.answer == -1
+    assert math.isnan(silent.confidence)

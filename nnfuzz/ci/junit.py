@@ -65,6 +65,7 @@ def _finding(suite: ElementTree.Element, report: Report, finding: Finding, size:
     lines += [f"group: {size} findings like this one"] * (size > 1)
     lines += [f"made by: {', '.join(map(str, finding.mutations))}"] * bool(finding.mutations)
     lines += [f"not confirmed: the same {finding.repeated} of {finding.asked} times"] * (not finding.confirmed)
+    lines += ["doubtful: independent models no longer read the label"] * (finding.doubtful is True)
     if command := report.replay(finding):
         lines.append(f"again: {command}")
     ElementTree.SubElement(case, "failure", type=finding.kind, message=message).text = safe("\n".join(lines))

@@ -8,6 +8,10 @@ from collections.abc import Iterable
 from nnfuzz.ci.report import Report, printable
 
 SHOWN = 10
+COUNTED = (
+    "groups", "flaky", "doubtful", "regression_inputs", "regression_inputs_distinct", "regression_faults",
+    "general_failures", "general_failures_distinct", "faults_in_seeds",
+)  # fmt: skip
 # Written as a character reference, a character is text wherever it stands: in a cell, in code, inside HTML.
 MARKUP = re.compile(r"[&<>|`*_~\[\]\\$#!]")
 
@@ -45,7 +49,10 @@ def _numbers(report: Report) -> str:
     result = report.result
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in result["kinds"].items()) or "none"
     coverage = [(f"coverage {n}", f"{c['before']:.2%} → {c['after']:.2%}") for n, c in result["coverage"].items()]
-    counted = [(name, f"{result[name]:,}") for name in ("groups", "flaky") if name in result]
+    counted = [(name.replace("_", " "), f"{result[name]:,}") for name in COUNTED if name in result]
+    counted += (
+        [("doubtful share", f"{result['doubtful_share']:.2%}")] if result.get("doubtful_share") is not None else []
+    )
     return _table(("number", "value"), [
         ("findings", kinds), *counted,
         ("seeds with findings", f"{result['seeds_hit']:,} of {result['seeds'] - result['seeds_set_aside']:,}"),

@@ -66,7 +66,8 @@ class Report:
 def said(finding: Finding, classes: Sequence[str] = ()) -> str:
     """What is wrong with an input, in one line."""
     rightly = f", rightly {_named(finding.right, classes)}," if finding.right >= 0 else ""
-    return f"seed {finding.seed}{rightly} {_wrong(finding, classes)}"
+    doubted = ", doubtful" if finding.doubtful else ""
+    return f"seed {finding.seed}{rightly} {_wrong(finding, classes)}{doubted}"
 
 
 def _wrong(finding: Finding, classes: Sequence[str]) -> str:
@@ -78,6 +79,8 @@ def _wrong(finding: Finding, classes: Sequence[str]) -> str:
         return "is given scores that are not finite"
     pairs = zip(finding.answers, finding.confidences, strict=False)
     answers = [_named(answer, classes) + ("" if isnan(sure) else f" ({sure:.0%} sure)") for answer, sure in pairs]
+    if finding.kind == Kind.REGRESSION.label and len(answers) == 2:
+        return f"is answered {answers[0]} by the old version and {answers[1]} by the new one"
     return f"is answered {' and '.join(answers)}"
 
 

@@ -96,5 +96,10 @@ def summary(display: Display, result: Mapping[str, Any]) -> None:
         display.say(f"coverage {name}", f"{c['before']:.2%} with the seeds, {c['after']:.2%} after")
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in r["kinds"].items()) or "nothing found"
     display.say("findings", f"{kinds}; {r['seeds_hit']:,} of {r['seeds'] - r['seeds_set_aside']:,} seeds")
+    if "regression_inputs" in r:
+        display.say("regressions", f"{r['regression_faults']:,} faults in {r['regression_inputs']:,} inputs;"
+                                   f" {r['general_failures']:,} general failures")  # fmt: skip
+    if r.get("doubtful_share") is not None:
+        display.say("doubtful", f"{r['doubtful_share']:.1%} are no longer their label to independent models")
     if r["run"]:
         display.say("run", f"{r['run']} (report.html, findings/, stats.csv, run.db)")

@@ -30,7 +30,7 @@ def end(
 ) -> int:  # fmt: skip
     """Say how it went and what came of it; the exit code comes back."""
     from nnfuzz import ci, gate
-    from nnfuzz.concluding import conclude, representatives
+    from nnfuzz.concluding import conclude, models, representatives
 
     found, result = conclude(Path(result["run"]))
     summary(display, result)
@@ -42,8 +42,8 @@ def end(
         display.say("gate", f"passed: {', '.join(map(str, conditions))}")
     asked = found.run.configuration["asked"]
     report = ci.Report.of(
-        f"{asked['model']} on {asked['data']}", result, representatives(found), conditions, failed, result["run"],
-        tuple(found.run.configuration.get("classes", ())),
+        f"{' → '.join(models(asked))} on {asked['data']}", result, representatives(found), conditions, failed,
+        result["run"], tuple(found.run.configuration.get("classes", ())),
     )  # fmt: skip
     for path, text in ((junit, ci.junit), (markdown, ci.markdown)):
         if path:

@@ -15,7 +15,20 @@ from nnfuzz.cli.display import Display
 
 All = Annotated[bool, typer.Option("--all", help="Every finding, not every group")]
 Csv = Annotated[bool, typer.Option("--csv", help="Every finding as CSV on standard output, nothing else there")]
-COLUMNS = ("id", "kind", "image", "seed", "label", "answers", "confidences", "mutations", "confirmed", "group", "error")
+COLUMNS = (
+    "id",
+    "kind",
+    "image",
+    "seed",
+    "label",
+    "answers",
+    "confidences",
+    "mutations",
+    "confirmed",
+    "group",
+    "doubtful",
+    "error",
+)
 
 
 def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: o.Json = False) -> None:
@@ -40,12 +53,13 @@ def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: 
             table = csv.DictWriter(sys.stdout, COLUMNS)
             table.writeheader()
             table.writerows(
-                {n: json.dumps(v) if isinstance(v, list | tuple) else v for n, v in r.items()} for r in rows
+                {n: json.dumps(v) if isinstance(v, list | tuple | bool) else v for n, v in r.items()} for r in rows
             )
         display.finish({
             "run": run, **numbered(found), "findings": rows,
             "groups_found": [
                 {"id": g.id, "kind": g.kind, "right": g.right, "answer": g.answer, "representative": g.representative,
-                 "size": g.size, "seeds": g.seeds, "plausibility": round(g.plausibility, 4)} for g in found.groups
+                 "size": g.size, "seeds": g.seeds, "plausibility": round(g.plausibility, 4),
+                 "doubtful": g.doubtful} for g in found.groups
             ],
         })  # fmt: skip

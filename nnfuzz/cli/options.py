@@ -65,7 +65,9 @@ FailOn = Annotated[
         " About: errors (different inputs of any kind), misclassified, changed, not-finite, raised, hung, regression,"
         " disagreeing (of one kind), rate (seeds with an error / seeds searched), groups (of errors alike), flaky"
         " (errors that did not repeat), findings (errors with their repeats), seeds_hit, seeds, seeds_set_aside,"
-        " tries, executed, seconds, coverage.CRITERION (0 to 1)",
+        " tries, executed, seconds, coverage.CRITERION (0 to 1); of two versions regressions, regression_inputs,"
+        " regression_inputs_distinct, regression_faults, general_failures, general_failures_distinct,"
+        " faults_in_seeds; with referees doubtful, doubtful_share",
     ),
 ]
 

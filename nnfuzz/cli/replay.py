@@ -31,7 +31,7 @@ def replay(
         done = go(Path(run), ids or (), model, settings, trust_model)
         for one in done:
             f = one.finding
-            says = f"seed {f.seed}, rightly {f.right}, was answered {f.answers[0]}, now {one.answers[0]}"
+            says = f"seed {f.seed}, rightly {f.right}, was answered {f.answer}, now {one.answers[f.accused]}"
             display.say(f"{f.id:06d}", f"{one.status:<10} {f.kind}: {says}, {f.image}")
         counts = Counter(one.status for one in done)
         display.say("all", ", ".join(f"{n:,} {status}" for status, n in counts.items()) or "nothing to replay")

@@ -183,10 +183,9 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
 
 
 def in_words(finding: Finding) -> str:
-    sure = finding.confidences[0]
     says = {
         "raised": finding.error, "hung": "the model never answers", "not-finite": "scores are not finite",
-    }.get(finding.kind, f"is answered {finding.answers[0]} ({sure:.0%} sure)")  # fmt: skip
+    }.get(finding.kind, f"is answered {finding.answer} ({finding.confidence:.0%} sure)")  # fmt: skip
     return f"seed {finding.seed}, rightly {finding.right}, {says}, {finding.image}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -78,11 +79,19 @@ def _possible(mutation: Mutation) -> bool:
 
 def _still(finding: Finding, subject: Subject) -> Still:
     """Does an input show the same verdict, and where there is one the same wrong answer?"""
+    if finding.kind == Kind.REGRESSION.label:
+        return partial(_regresses, answers=torch.tensor(finding.answers), subject=subject)
 
     def still(x: Tensor) -> Tensor:
         verdict, seen = judge([finding] * len(x), x, torch.full((len(x),), finding.seed_answers[0]), subject.target)
         same = verdict == Kind.of(finding.kind)
         broken = finding.kind in (Kind.NOT_FINITE.label, Kind.RAISED.label)
-        return same if broken else same & (seen.answer == finding.answers[0])
+        return same if broken else same & (seen.logits[finding.accused].argmax(1) == finding.answer)
 
     return still
+
+
+def _regresses(x: Tensor, answers: Tensor, subject: Subject) -> Tensor:
+    """Both versions say what they said."""
+    seen = subject.target(x)
+    return (seen.logits.argmax(2) == answers[:, None].to(seen.logits.device)).all(0).cpu() & (seen.raised == 0).cpu()

@@ -17,7 +17,6 @@ from torch.nn import functional
 from nnfuzz.picture import as_image, difference
 from nnfuzz.records import Finding
 from nnfuzz.report import words
-from nnfuzz.report.tables import given
 
 if TYPE_CHECKING:
     from nnfuzz.report.page import Shown
@@ -28,6 +27,7 @@ BUDGET = 3_200_000  # characters of all pictures together, so that the page stay
 SMALL = 96  # a side up to which an image is enlarged in whole pixels
 LINEAGE = 12  # mutations told of one finding
 MODELS = 8
+DOUBT = {True: "doubtful: independent models read it otherwise", False: "undoubted", None: ""}
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Card:
     changes: tuple[str, ...]
     unsaid: int  # more mutations than are told
     again: str  # what came of running it again
+    doubt: str  # what independent models make of it, if they were asked
     replay: str
 
 
@@ -122,7 +123,7 @@ def _card(shown: Shown, pictures: Three, classes: Sequence[str], models: Sequenc
     return Card(
         finding,
         words.name(finding.right, classes),
-        words.name(given(finding), classes, "no answer"),
+        words.name(finding.answer, classes, "no answer"),
         shown.size,
         shown.seeds,
         f"{shown.plausibility:.2f}" if isfinite(shown.plausibility) else "",
@@ -133,6 +134,7 @@ def _card(shown: Shown, pictures: Three, classes: Sequence[str], models: Sequenc
         tuple(words.lineage(finding.mutations[:LINEAGE])),
         max(0, len(finding.mutations) - LINEAGE),
         _again(finding),
+        DOUBT[finding.doubtful],
         f"nnfuzz replay {shlex.quote(run)} {finding.id}" if run else "",
     )
 

@@ -59,7 +59,7 @@ def render(page: Page) -> str:
         .get_template("page.html")
         .render(
             page=page,
-            verdict=words.verdict(page.result),
+            verdict=words.verdict(page.result, page.models),
             ended=words.ended(page.ended),
             figures=words.figures(page.result, page.findings, len(groups)),
             configuration=page.configuration[:ROWS],

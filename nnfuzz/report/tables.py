@@ -48,16 +48,11 @@ class Bar:
     width: float  # in percent of the longest
 
 
-def given(finding: Finding) -> int:
-    """The answer that was complained of: of several models' the first that is not what it should be."""
-    return next((answer for answer in finding.answers if answer != finding.right), finding.right)
-
-
 def confusion(findings: Sequence[Finding], classes: Sequence[str]) -> Confusion | None:
     """A table of right and given answers, of the most frequent ones only where there are many."""
     if not findings:
         return None
-    pairs = Counter((finding.right, given(finding)) for finding in findings)
+    pairs = Counter((finding.right, finding.answer) for finding in findings)
     rights, answers = Counter[int](), Counter[int]()
     for (right, answer), count in pairs.items():
         rights[right] += count

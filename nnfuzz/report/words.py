@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from math import isfinite
+from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup
 
 from nnfuzz.records import Finding, Kind, Mutation
 
+NAMED = 40  # characters of a model in a sentence
 LONGEST = 1000  # characters of any one text: a page has to stay small whatever is put in
 WENT_WRONG = {
     Kind.MISCLASSIFIED.label: "answered wrongly",
@@ -26,6 +28,7 @@ ENDED = {
     "interrupted": "Interrupted before its end.",
 }
 BLURS = ("box 3", "box 4", "box 5", "Gaussian 3", "Gaussian 5", "Gaussian 7", "median 3", "median 5", "bilateral")
+KERNELS = ("1×1", "1×2", "2×1", "2×2", "1×3", "3×1", "3×3")
 NOISES = ("additive noise", "salt-and-pepper noise", "multiplicative noise")
 
 
@@ -70,16 +73,28 @@ def name(label: int, classes: Sequence[str], unknown: str = "unknown") -> str:
     return classes[label] if label < len(classes) else str(label)
 
 
-def verdict(result: Mapping[str, Any]) -> str:
+def verdict(result: Mapping[str, Any], models: Sequence[str] = ()) -> str:
     """The run in one line."""
     count, took = result["distinct_findings"], duration(result["seconds"])
     if not count:
         return f"Nothing found in {took}, {counted(result['tries'], 'try', 'tries')}"
     kinds = [kind for kind, found in result["kinds"].items() if found]
-    wrong = WENT_WRONG.get(kinds[0], kinds[0]) if len(kinds) == 1 else "that went wrong"
+    wrong = _wrong(kinds[0], models) if len(kinds) == 1 else "that went wrong"
     started = result["seeds"] - result["seeds_set_aside"]
     inputs = counted(count, "distinct input")
     return f"{inputs} {wrong}, on {result['seeds_hit']:,} of {counted(started, 'image')}, in {took}"
+
+
+def _wrong(kind: str, models: Sequence[str]) -> str:
+    if kind == Kind.REGRESSION.label:
+        old, new = map(_called, models) if len(models) == 2 else ("the old version", "the new one")
+        return f"that {old} reads right and {new} reads wrong"
+    return WENT_WRONG.get(kind, kind)
+
+
+def _called(model: str) -> str:
+    """The last part of a path, where most of them differ."""
+    return short(PurePath(model).name or model, NAMED)
 
 
 def ended(reason: str) -> str:
@@ -99,11 +114,38 @@ def figures(result: Mapping[str, Any], findings: Sequence[Finding], groups: int)
     ]
     if groups:
         rows.append(("groups", f"{groups:,}", f"of {counted(len(findings), 'finding')}"))
+    rows += _of_a_pair(result) + _doubts(result, findings)
     if again:
         rows.append(("confirmed", f"{confirmed:,}", f"{len(again) - confirmed:,} flaky"))
     if len(kinds) > 1:
         rows += [(kind, f"{count:,}", f"of {result['distinct_findings']:,}") for kind, count in kinds.items()]
     return rows
+
+
+def _of_a_pair(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What is counted of two versions."""
+    beside = {
+        "regression_faults": "different seeds and wrong classes",
+        "regression_inputs": "right before, wrong now",
+        "general_failures": "wrong now, whatever was before",
+        "faults_in_seeds": "before any change",
+    }
+    rows = []
+    for what, meaning in beside.items():
+        if what in result:
+            distinct = result.get(f"{what}_distinct")
+            more = "" if distinct is None or distinct == result[what] else f", {distinct:,} of them distinct"
+            rows.append((what.replace("_", " "), f"{result[what]:,}", meaning + more))
+    return rows
+
+
+def _doubts(result: Mapping[str, Any], findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
+    asked = [finding.doubtful for finding in findings if finding.doubtful is not None]
+    if not asked and result.get("doubtful_share") is None:
+        return []
+    part = result.get("doubtful_share")
+    part = sum(asked) / len(asked) if part is None else part
+    return [("doubtful", share(part), "no longer their label to independent models")]
 
 
 def mutation(step: Mutation) -> str:
@@ -129,7 +171,7 @@ def _translation(dx: float, *dy: float) -> str:
 
 
 def _rotation(degrees: float) -> str:
-    return f"turned {abs(degrees):g}° {'anticlockwise' if degrees >= 0 else 'clockwise'}"
+    return f"turned {abs(degrees):.3g}° {'anticlockwise' if degrees >= 0 else 'clockwise'}"
 
 
 def _scale(factor: float) -> str:
@@ -137,7 +179,7 @@ def _scale(factor: float) -> str:
 
 
 def _brightness(shift: float) -> str:
-    return f"{'darkened' if shift < 0 else 'brightened'} by {abs(shift):g}"
+    return f"{'darkened' if shift < 0 else 'brightened'} by {abs(shift):.3g}"
 
 
 def _named(names: Sequence[str], form: str) -> Callable[..., str]:
@@ -153,10 +195,19 @@ _SAID: Mapping[str, Callable[..., str]] = {
     "translation": _translation,
     "rotation": _rotation,
     "scale": _scale,
-    "shear": lambda factor: f"sheared by {factor:g}",
-    "contrast": lambda factor: f"contrast × {factor:g}",
+    "shear": lambda factor: f"sheared by {factor:.3g}",
+    "shear_from_the_top": lambda factor: f"sheared by {factor:.3g} from the top",
+    "contrast": lambda factor: f"contrast × {factor:.3g}",
     "brightness": _brightness,
     "blur": _named(BLURS, "blurred ({})"),
     "noise": _named(NOISES, "{}"),
+    "erode": _named(KERNELS, "eroded ({})"),
+    "dilate": _named(KERNELS, "dilated ({})"),
+    "reverse_patch": lambda *_: "a patch of 2×2 reversed",
+    "white_patch": lambda *_: "a white patch of 2×2",
+    "black_patch": lambda *_: "a black patch of 2×2",
+    "gauss_noise": lambda variance, _: f"Gaussian noise of variance {variance:.3g}",
+    "multiplicative_noise": lambda spread, _: f"multiplicative noise of spread {spread:.3g}",
+    "saltpepper_noise": lambda share_, *_: f"salt and pepper on {share(share_)}",
     "pixel_change": lambda count, _: counted(int(count), "random pixel"),
 }

@@ -155,8 +155,16 @@ class RunFolder:
                 "answers": json.dumps(finding.answers), "confidences": json.dumps(finding.confidences),
                 "mutations": json.dumps([[m.operator, *m.param] for m in finding.mutations]),
                 "repeated": finding.repeated, "asked": finding.asked, "seconds": finding.seconds,
-                "error": finding.error, "parent": parent_id, "fingerprint": key, "features": seen.tobytes(),
+                "error": finding.error, "doubtful": finding.doubtful,
+                "parent": parent_id, "fingerprint": key, "features": seen.tobytes(),
             })  # fmt: skip
+
+    def doubt(self, doubtful: Mapping[int, bool]) -> None:
+        """What independent models make of findings, by id."""
+        with _writing(self.path):
+            self._base.executemany(
+                "UPDATE findings SET doubtful = ? WHERE id = ?", [(said, number) for number, said in doubtful.items()]
+            )
 
     def original(self, seed: int, x: Tensor) -> None:
         """The image that findings began with."""

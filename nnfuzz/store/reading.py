@@ -22,7 +22,7 @@ from nnfuzz.store.packing import unpack
 
 COLUMNS = (
     "id", "kind", "image", "seed", "label", "seed_answers", "answers", "confidences", "mutations", "repeated",
-    "asked", "seconds", "error",
+    "asked", "seconds", "error", "doubtful",
 )  # fmt: skip
 COUNTERS = (
     "step", "tries", "executed", "findings", "distinct_findings", "seeds_hit", "corpus", "flaky", "coverage",
@@ -92,6 +92,7 @@ class Run:
             )
             for name in ("id", "seed", "label", "repeated", "asked"):
                 row[name] = int(row[name])
+            row["doubtful"] = None if row["doubtful"] is None else bool(int(row["doubtful"]))
             row["seconds"], row["error"], row["kind"] = float(row["seconds"]), str(row["error"]), str(row["kind"])
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise self._damaged(f"a finding that says {str(error)[:100]}") from error

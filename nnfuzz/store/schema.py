@@ -21,7 +21,7 @@ TABLES = {
     "corpus": "step INTEGER PRIMARY KEY, first INTEGER, rows INTEGER, columns BLOB",
     "findings": "id INTEGER PRIMARY KEY, step INTEGER, kind TEXT, image TEXT, seed INTEGER, label INTEGER,"
     " seed_answers TEXT, answers TEXT, confidences TEXT, mutations TEXT, repeated INTEGER, asked INTEGER,"
-    " seconds REAL, error TEXT, parent INTEGER, fingerprint INTEGER, features BLOB",
+    " seconds REAL, error TEXT, doubtful INTEGER, parent INTEGER, fingerprint INTEGER, features BLOB",
     "seeds": "seed INTEGER PRIMARY KEY, x BLOB",  # originals of the findings, packed
     "checkpoint": "one INTEGER PRIMARY KEY CHECK (one = 1), step INTEGER, state BLOB",
 }

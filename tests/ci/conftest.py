@@ -41,6 +41,7 @@ def found() -> list[Finding | tuple[Finding, int]]:
         finding(3, Kind.RAISED, answers=(-1,), confidences=(nan,), error=HOSTILE),
         finding(4, Kind.HUNG, label=-1, seed_answers=(-1,), answers=(-1,)),
         finding(5, answers=(5, 6), confidences=(0.9, nan)),
+        finding(6, Kind.REGRESSION, seed_answers=(3, 3), answers=(3, 8), confidences=(0.9, 0.4), doubtful=True),
     ]
 
 

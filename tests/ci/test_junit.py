@@ -34,8 +34,8 @@ def test_a_case_for_each_condition_and_each_group(report: Report) -> None:
     assert [case.get("name") for case in suite.findall("testcase")][:3] == [
         "errors>0", "rate>0.5", "finding 0: misclassified",
     ]  # fmt: skip
-    assert suite.get("tests") == "8"
-    assert suite.get("failures") == "7"
+    assert suite.get("tests") == "9"
+    assert suite.get("failures") == "8"
     assert suite.find("testcase/failure").get("message") == "the gate fails: errors>0 (it is 12)"
     assert suite.find("properties/property[@name='tries']").get("value") == "6400"
 
@@ -55,6 +55,9 @@ def test_a_failure_says_what_to_look_at_and_how_to_see_it_again(report: Report) 
     assert failures[2].get("message") == "seed 17, rightly 3, is given scores that are not finite"
     assert failures[4].get("message") == "seed 17 makes the model hang"
     assert failures[5].get("message").endswith("is answered 5 (90% sure) and 6")
+    pair = "is answered 3 (90% sure) by the old version and 8 (40% sure) by the new one, doubtful"
+    assert failures[6].get("message") == f"seed 17, rightly 3, {pair}"
+    assert "doubtful: independent models no longer read the label" in failures[6].text
 
 
 def test_control_characters_and_markup_in_errors_are_harmless(report: Report) -> None:
@@ -70,11 +73,11 @@ def test_control_characters_and_markup_in_errors_are_harmless(report: Report) ->
 def test_what_the_gate_lets_pass_is_skipped(report: Report) -> None:
     suite = read(replace(report, failed=()))
     assert suite.get("failures") == "0"
-    assert suite.get("skipped") == "6"
+    assert suite.get("skipped") == "7"
 
 
 def test_without_a_gate_findings_fail(report: Report) -> None:
-    assert read(replace(report, conditions=(), failed=())).get("failures") == "6"
+    assert read(replace(report, conditions=(), failed=())).get("failures") == "7"
 
 
 def test_an_interrupted_run_is_not_judged(report: Report) -> None:

@@ -41,6 +41,16 @@ def test_the_heading_says_the_verdict(report: Report, change: dict[str, Any], ve
     assert markdown(replace(report, suite="s", **change)).startswith(f"## nnfuzz: s {verdict}\n")
 
 
+def test_what_is_counted_of_two_versions_is_told(report: Report) -> None:
+    pair = {"regression_inputs": 4000, "regression_faults": 912, "general_failures": 9000, "doubtful_share": 0.0241}
+    text = markdown(replace(report, result={**report.result, **pair}))
+    assert "| regression inputs | 4,000 |\n| regression faults | 912 |\n| general failures | 9,000 |" in text.replace(
+        "&#95;", "_"
+    )
+    assert "| doubtful share | 2.41% |" in text
+    assert "doubtful share" not in markdown(report)
+
+
 def test_no_text_breaks_the_page(report: Report) -> None:
     hostile = replace(report, suite=HOSTILE, run=f"runs/{HOSTILE}", classes=(HOSTILE,) * 9)
     text = markdown(hostile)

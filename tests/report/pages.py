@@ -47,6 +47,7 @@ def finding(id: int = 0, **changed: Any) -> Finding:
         "asked": 3,
         "seconds": 2.8,
         "group": id % 20,
+        "doubtful": None,
     }
     return Finding(id, **{**usual, **changed})
 

@@ -100,11 +100,49 @@ def test_a_card_says_what_happened_and_how_to_see_it_again() -> None:
 
 
 def test_a_pair_stands_side_by_side() -> None:
-    some = finding(3, kind="changed", seed_answers=(3, 3), answers=(3, 8), confidences=(0.9, 0.4))
+    some = finding(3, kind="regression", seed_answers=(3, 3), answers=(3, 8), confidences=(0.9, 0.4))
     words = read(found=[some], groups=[shown(some)], models=["resnet@old", "resnet@new"]).words()
     assert "old 3 90% new 8 40%" in words
     assert "Old: resnet@old. New: resnet@new." in words
     assert "3 → 8" in words
+
+
+PAIR: dict[str, Any] = {
+    **RESULT, "kinds": {"regression": 2681}, "regression_inputs": 4000, "regression_inputs_distinct": 2681,
+    "regression_faults": 912, "general_failures": 9000, "general_failures_distinct": 9000, "faults_in_seeds": 31,
+}  # fmt: skip
+
+
+def test_the_verdict_of_a_pair_names_both() -> None:
+    words = read(result=PAIR, models=["nets/lenet5-old.pt", "nets/lenet5-new.pt"]).words()
+    assert (
+        "2,681 distinct inputs that lenet5-old.pt reads right and lenet5-new.pt reads wrong, on 716 of 989 images"
+    ) in words
+    assert "regression faults912different seeds" in words
+    assert "regression inputs4,000right before, wrong now, 2,681 of them distinct" in words
+    assert "general failures9,000wrong now, whatever was before" in words
+    assert "faults in seeds31before any change" in words
+    assert "doubtful" not in words
+
+
+def test_of_a_pair_the_new_answer_is_the_wrong_one() -> None:
+    found = [
+        finding(i, kind="regression", label=3, seed_answers=(3, 3), answers=(3, 8), confidences=(0.9, 0.4))
+        for i in range(5)
+    ]
+    html = render(page(found, models=["old", "new"], result=PAIR))
+    table = html[html.index('<table class="heat') : html.index("</table>", html.index('<table class="heat'))]
+    assert 'title="3 answered 8">5<' in table
+
+
+@pytest.mark.parametrize(("doubtful", "said"), [(True, "doubtful: independent"), (False, "undoubted"), (None, "")])
+def test_a_card_says_whether_it_is_doubted(doubtful: bool | None, said: str) -> None:
+    some = finding(3, doubtful=doubtful)
+    words = read(found=[some, finding(4, doubtful=False)], groups=[shown(some)]).words()
+    assert said in words
+    assert ("doubted" in words) == (doubtful is False)
+    assert ("doubtful50%" in words) == (doubtful is True)
+    assert "doubtful7%" in read(found=[], groups=[], result={**RESULT, "doubtful_share": 0.07}).words()
 
 
 def test_models_that_say_nothing_are_shown_with_what_they_raised() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, Operator, pixel_change
+from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, DRFUZZ, Operator, pixel_change
 from nnfuzz.records import Mutation
 from nnfuzz.report import words
 from tests.conftest import generator
@@ -23,6 +23,10 @@ from tests.conftest import generator
         (Mutation("blur", (8.0,)), "blurred (median 5)"),
         (Mutation("noise", (2.0, 0.004, 1234.0)), "salt-and-pepper noise"),
         (Mutation("pixel_change", (1.0, 5.0)), "1 random pixel"),
+        (Mutation("rotation", (-36.1234,)), "turned 36.1° clockwise"),
+        (Mutation("dilate", (6.0,)), "dilated (3×1)"),
+        (Mutation("saltpepper_noise", (0.004, 1.0, 77.0)), "salt and pepper on <1%"),
+        (Mutation("white_patch", (0.5, 0.2, 1.0)), "a white patch of 2×2"),
         (Mutation("somebody's", (1.5, 2.0)), "somebody's(1.5, 2)"),
         (Mutation("rotation", (1.0, 2.0)), "rotation(1, 2)"),
         (Mutation("blur", (float("nan"),)), "blur(nan)"),
@@ -43,7 +47,7 @@ def test_a_lineage_repeats_no_words() -> None:
     assert words.lineage([turned] * 3) == ["turned 3° anticlockwise 3 times"]
 
 
-@pytest.mark.parametrize("operator", [*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change()], ids=lambda o: o.name)
+@pytest.mark.parametrize("operator", [*DEEPHUNTER_AFFINE, *DEEPHUNTER_PIXEL, pixel_change(), *DRFUZZ])
 def test_every_operator_here_has_words(operator: Operator) -> None:
     for row in operator.draw(50, generator(0)).tolist():
         step = Mutation(operator.name, tuple(row))
