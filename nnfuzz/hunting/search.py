@@ -18,7 +18,7 @@ from nnfuzz.hunting.ask import Hunt, check
 from nnfuzz.hunting.prepare import Prepared, choose, prepare
 from nnfuzz.hunting.record import Recorder
 from nnfuzz.hunting.reopen import described, hung_inputs, same_again
-from nnfuzz.opening import Subject, covers, open_subject, training_set
+from nnfuzz.opening import Subject, covers, open_subject, profiled_set
 from nnfuzz.recipes import SCALED
 from nnfuzz.records import Finding, Step
 from nnfuzz.store import RunFolder
@@ -76,9 +76,7 @@ def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> 
 
 
 def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
-    train = training_set(ask.profile or ask.data, ask.settings)
-    if train is None and ask.profile:
-        train = data.load(ask.profile, size=ask.settings.resize)
+    train = profiled_set(ask.profile, ask.data, ask.settings)
     held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
     seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
     prey = prepare(
