@@ -8,7 +8,6 @@ import torch
 from torch import Generator, Tensor
 
 from nnfuzz.archive import Archive
-from nnfuzz.records import Step
 from nnfuzz.roles import Corpus
 
 
