@@ -22,8 +22,8 @@ from tests.cli.conftest import Run
 
 COMMANDS = {call.__name__: call for command in app.registered_commands if (call := command.callback)}
 WORKING = ("hunt", "cover", "train", "demo", "paper")
-# What goes by one name for two things: a run's folder or a file; the mutants of one run, or of each run of a table.
-OWN = {"--out", "--data", "--seeds", "--tries"}
+# Alike, but said in the command's own words: a run's folder or a file, mutants of one run or of each run of a table.
+OWN = {"--out", "--data", "--seeds", "--stages", "--tries"}
 
 
 def options(command: Callable[..., None]) -> dict[str, str]:
@@ -32,7 +32,8 @@ def options(command: Callable[..., None]) -> dict[str, str]:
     for parameter, kind in get_type_hints(command, include_extras=True).items():
         info = kind.__metadata__[0] if hasattr(kind, "__metadata__") else None
         if isinstance(info, OptionInfo):
-            name = info.param_decls[0] if info.param_decls else f"--{parameter.replace('_', '-')}"
+            given = [name for name in (info.default, *(info.param_decls or ())) if isinstance(name, str)]
+            name = given[0] if given else f"--{parameter.replace('_', '-')}"
             found[name] = f"{kind.__origin__} from {info.min} to {info.max}: {info.help}"
     return found
 
