@@ -58,9 +58,9 @@ def page(triaged: Triaged) -> str:
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
         title=f"{asked['recipe']} on {asked['model']}", ended=str(run.result.get("ended", "not yet")),
-        configuration=_configuration(said), result=run.result, history=run.history(), findings=triaged.findings,
-        groups=shown, classes=tuple(map(str, said.get("classes", ()))), models=(str(asked["model"]),),
-        run=str(run.path),
+        configuration=_configuration(said, run.result), result=run.result, history=run.history(),
+        findings=triaged.findings, groups=shown, classes=tuple(map(str, said.get("classes", ()))),
+        models=(str(asked["model"]),), run=str(run.path),
     ))  # fmt: skip
 
 
@@ -70,14 +70,15 @@ def _shown(triaged: Triaged, group: Group) -> Shown:
     return Shown(finding, x, seed, group.size, group.seeds, group.plausibility)
 
 
-def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _configuration(said: Mapping[str, Any], result: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
     rows = [
-        ("Model", asked["model"]), ("Its digest", said.get("model_digest", "")), ("Data", asked["data"]),
-        ("Its digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
-        ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
-        ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
+        ("Model", asked["model"]), ("Model digest", said.get("model_digest", "")), ("Data", asked["data"]),
+        ("Data digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])),
+        ("Seeds", f"{result.get('seeds', asked['seeds']):,}"), ("Random seed", asked["seed"]),
+        ("Begun", said.get("begun", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]  # fmt: skip
     return [(name, str(value)) for name, value in rows if value not in ("", None)]

@@ -32,13 +32,15 @@ def test_one_object_on_standard_output(place: Path, nnfuzz: Run) -> None:
 
 
 def test_ctrl_c_keeps_what_was_found(place: Path) -> None:
-    command = [sys.executable, "-m", "nnfuzz", "hunt", "net.py:Net", "--data", "images.npz", "--seconds", "50"]
-    with subprocess.Popen([*command, "--out", "run", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+    command = [sys.executable, "-m", "nnfuzz", "hunt", "net.py:Net", "--data", "images.npz", "--seconds", "90"]
+    with subprocess.Popen(
+        [*command, "--threads", "1", "--out", "run", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as p:
         while not list(place.glob("run/findings/*.png")):
             assert p.poll() is None
             time.sleep(0.05)
         p.send_signal(signal.SIGINT)
-        out, _ = p.communicate(timeout=20)
+        out, _ = p.communicate(timeout=80)
     assert p.returncode == 3
     result = json.loads(out)
     assert result["ended"] == "interrupted"

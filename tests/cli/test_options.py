@@ -20,10 +20,10 @@ from nnfuzz.cli.display import Display
 from nnfuzz.cli.options import use_threads
 from tests.cli.conftest import Run
 
-COMMANDS = {call.__name__: call for command in app.registered_commands if (call := command.callback)}
+COMMANDS = {call.__name__.replace("_", "-"): call for command in app.registered_commands if (call := command.callback)}
 WORKING = ("hunt", "cover", "train", "demo", "paper")
 # Alike, but said in the command's own words: a run's folder or a file, mutants of one run or of each run of a table.
-OWN = {"--out", "--data", "--seeds", "--stages", "--tries"}
+OWN = {"--out", "--data", "--epochs", "--seeds", "--stages", "--tries"}
 
 
 def options(command: Callable[..., None]) -> dict[str, str]:
