@@ -59,7 +59,7 @@ def page(triaged: Triaged) -> str:
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
         title=f"{asked['recipe']} on {' → '.join(models(asked))} with {asked['data']}",
-        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said), result=run.result,
+        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said, run.result), result=run.result,
         history=run.history(), findings=triaged.findings, groups=shown,
         classes=tuple(map(str, said.get("classes", ()))), models=models(asked), run=str(run.path),
     ))  # fmt: skip
@@ -76,15 +76,16 @@ def _shown(triaged: Triaged, group: Group) -> Shown:
     return Shown(finding, x, seed, group.size, group.seeds, group.plausibility)
 
 
-def _configuration(said: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _configuration(said: Mapping[str, Any], result: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
     rows = [
         *((f"Model {i + 1}" if asked.get("beside") else "Model", name) for i, name in enumerate(models(asked))),
-        ("Model's digest", said.get("model_digest", "")), ("Data", asked["data"]),
-        ("Data's digest", said.get("data_digest", "")), ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
-        ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Seeds", f"{asked['seeds']:,}"),
-        ("Random seed", asked["seed"]), ("Begun", said.get("begun", "")),
+        ("Model's digest", said.get("model_digest", "")),
+        ("Data", asked["data"]), ("Data's digest", said.get("data_digest", "")),
+        ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Random seed", asked["seed"]),
+        ("Seeds", f"{result.get('seeds', asked['seeds']):,}"), ("Begun", said.get("begun", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]  # fmt: skip
     return [(name, str(value)) for name, value in rows if value not in ("", None)]

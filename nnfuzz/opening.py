@@ -139,7 +139,14 @@ def profile(subject: Subject, train: data.Images | None, say: Callable[[str, str
     path = data.folder() / "profiles" / f"{hashlib.sha256(what.encode()).hexdigest()[:20]}.safetensors"
     found = ranges.load(path, target.neurons)
     if found is None:
-        found = ranges.profile(target(x).neurons for x in torch.split(images.x, PROFILE_ROWS))
+        check_fit(target.models[0], images.x)
+        try:
+            found = ranges.profile(target(x).neurons for x in torch.split(images.x, PROFILE_ROWS))
+        except ValueError as error:
+            raise NnfuzzError(
+                f"expected an image of {images.name} that the model answers with finite numbers, to make the profile"
+                " of, and there is none; give other images with --profile"
+            ) from error
         ranges.save(found, path)
         say("profile", f"made from {len(images):,} images of {images.name}, kept in {path}")
     else:
@@ -150,3 +157,8 @@ def profile(subject: Subject, train: data.Images | None, say: Callable[[str, str
 def training_set(spec: str, settings: Settings) -> data.Images | None:
     """The train split that goes with test data, where there is one."""
     return data.load(spec, "train", settings.resize) if data.has_split(spec, "train") else None
+
+
+def profiled_set(profile: str | None, spec: str, settings: Settings) -> data.Images | None:
+    """What the profile is made of: the images given for it, or the train split of the data; None: the data."""
+    return data.load(profile, "train", settings.resize) if profile else training_set(spec, settings)

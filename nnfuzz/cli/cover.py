@@ -16,17 +16,17 @@ def cover(
     as_json: o.Json = False,
 ) -> None:  # fmt: skip
     """Report the coverage of MODEL that the images of DATA reach."""
-    from nnfuzz.opening import training_set
+    from nnfuzz.opening import check_criteria, profiled_set
 
     o.use_threads(threads)
     settings = o.settings(
         device, batch_size, mean, std, output, resize, layers, exclude, every_layer, sigma, trust_model,
     )  # fmt: skip
+    criteria = o.listed(criterion)
+    check_criteria(criteria)
     with Display(as_json) as display:
         display.title(f"coverage of {model} by {data}")
-        display.finish(
-            measure(model, data, o.listed(criterion), training_set(profile or data, settings), settings, display)
-        )
+        display.finish(measure(model, data, criteria, profiled_set(profile, data, settings), settings, display))
 
 
 def measure(
@@ -36,6 +36,7 @@ def measure(
     import torch
 
     from nnfuzz.opening import PROFILE_ROWS, covers, open_subject
+    from nnfuzz.records import Batch
 
     subject = open_subject(model, spec, settings, criteria)
     with subject.target as target:
@@ -45,12 +46,13 @@ def measure(
         for x in torch.split(subject.images.x, PROFILE_ROWS):
             seen = target(x)
             for one in held:
-                one.update(one.criterion(seen))
+                one(Batch.of_seeds(x), seen)
         for one in held:
             groups = one.criterion.units // one.criterion.buckets
             display.say(one.criterion.name, f"{one.coverage:.2%} of {groups:,}")
         return {
-            "images": len(subject.images), "neurons": target.neurons, "accuracy": subject.preflight.accuracy,
+            "model": model, "data": spec, "images": len(subject.images), "neurons": target.neurons,
+            "accuracy": subject.preflight.accuracy,
             "layers": {str(layer): layer.neurons for layer in target.layers},
             "coverage": {one.criterion.name: round(one.coverage, 6) for one in held},
         }  # fmt: skip

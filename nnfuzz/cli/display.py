@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 from unicodedata import category
 
@@ -34,6 +35,15 @@ def in_words(now: Mapping[str, Any]) -> dict[str, str]:
         "findings": f"{now['distinct_findings']:,} on {now['seeds_hit']:,} seeds",
         "corpus": f"{now['corpus']:,}",
     }
+
+
+def finite(value: Any) -> Any:
+    """The same with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, Mapping):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 class Display:
@@ -81,7 +91,7 @@ class Display:
     def finish(self, result: Mapping[str, Any]) -> None:
         """The one JSON object, if it was asked for."""
         if self.as_json:
-            json.dump(result, sys.stdout, default=str)
+            json.dump(finite(result), sys.stdout, default=str, allow_nan=False)
             sys.stdout.write("\n")
 
 

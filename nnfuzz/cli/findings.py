@@ -40,12 +40,13 @@ def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: 
 
     with Display(as_json or as_csv) as display:
         found = triaged(Run(Path(run)))
+        classes = tuple(found.run.configuration.get("classes", ()))
         count, sets = len(found.findings), len(found.groups)
         display.title(f"{count:,} finding{'s'[: count != 1]} in {sets:,} group{'s'[: sets != 1]}")
         if everything:
             for one in found.findings:
                 sure = "" if one.confirmed else f", repeated {one.repeated} of {one.asked} times"
-                display.say(f"{one.id:06d}", f"group {one.group}: {said(one)}{sure}, {one.image}")
+                display.say(f"{one.id:06d}", f"group {one.group}: {said(one, classes)}{sure}, {one.image}")
         else:
             groups(display, found, sets)
         rows = [{name: plain(one)[name] for name in COLUMNS} for one in found.findings] if as_csv or as_json else []

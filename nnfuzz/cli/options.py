@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,10 +20,10 @@ DATA = "A data-set name, a folder of class folders, a folder with labels.csv, or
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False)]
 Data = Annotated[str, typer.Option("--data", metavar="DATA", help=DATA, show_default=False)]
-Seconds = Annotated[float | None, typer.Option(min=0, help="Stop the search after this long; set-up is not counted")]
+Seconds = Annotated[float | None, typer.Option(min=0, help="Stop after this long; set-up is not counted")]
 Tries = Annotated[int | None, typer.Option(min=1, help="Stop after this many mutants")]
 Seeds = Annotated[int, typer.Option(min=1, help="How many images to start from, picked at random")]
-Seed = Annotated[int, typer.Option(help="Of the random generator: the same seed finds the same")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random generator: the same seed finds the same")]
 Out = Annotated[
     str | None, typer.Option(metavar="RUN", help="Folder for the run [default: runs/…]", show_default=False)
 ]
@@ -100,6 +101,8 @@ def _floats(option: str, text: str | None) -> tuple[float, ...] | None:
         raise NnfuzzError(
             f"expected {option} as numbers with commas, like 0.485,0.456,0.406, and came {text!r}"
         ) from None
+    if not all(map(isfinite, values)):
+        raise NnfuzzError(f"expected {option} as finite numbers, and came {text!r}")
     if option == "--std" and not all(v > 0 for v in values):
         raise NnfuzzError(f"expected --std above 0 and came {text!r}")
     return values
@@ -131,6 +134,7 @@ def use_threads(threads: int | None) -> int:
 
     import torch
 
-    count = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    count = threads or mine or 1
     torch.set_num_threads(count)
     return count

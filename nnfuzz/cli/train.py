@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nnfuzz.data import Images
     from nnfuzz.models import Epoch, Trained
 
+EPOCHS = 10  # of a network that is no referee
+
 Net = Annotated[
     str | None,
     typer.Argument(metavar="NETWORK", help="lenet1, lenet4, lenet5, resnet20, vgg16, digits, …", show_default=False),
@@ -35,12 +37,19 @@ Epochs = Annotated[
 ]
 Rate = Annotated[
     float | None,
-    typer.Option("--lr", help="Highest learning rate [default: 0.05, for a referee 0.004]", show_default=False),
+    typer.Option(
+        "--lr", min=1e-9, max=1e3, help="Highest learning rate [default: 0.05, for a referee 0.004]", show_default=False
+    ),
 ]
 Stages = Annotated[
     str | None, typer.Option(help="Also keep the weights after these epochs, like 1,3", show_default=False)
 ]
-Weights = Annotated[str | None, typer.Option("--out", metavar="FILE", help="[default: where --model finds it]")]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--out", metavar="FILE", help="A .safetensors file [default: where NETWORK alone finds it]", show_default=False
+    ),
+]
 
 
 def train(
@@ -54,22 +63,26 @@ def train(
 
     o.use_threads(threads)
     network = _network(network, referee, seed)
-    spec = data or models.ZOO[network].dataset
-    size = o.size(resize)
+    kept = _kept(stages, epochs or EPOCHS)
+    spec, size = data or models.ZOO[network].dataset, o.size(resize)
     images, test = sets.load(spec, "train", size), sets.load(spec, "test", size)
     name = f"referee{seed}" if referee else network
-    path = Path(out) if out else sets.folder() / "models" / f"{test.name}-{name}.safetensors"
+    if (images.label < 0).any():
+        raise NnfuzzError(f"expected a label for every image of {spec}, and came some without; leave those out")
+    path = _writable(Path(out) if out else sets.folder() / "models" / f"{test.name}-{name}.safetensors")
     with Display(as_json) as display:
         display.title(f"training {network} on {len(images):,} images of {images.name}")
-        teach = partial(_judge, network) if referee else partial(_model, network, o.usable(device), stages)
+        if not sets.has_split(spec, "test"):
+            display.say("warning", f"{spec} has no test images of its own: accuracy is that of the training images")
+        teach = partial(_judge, network) if referee else partial(_model, network, o.usable(device), kept)
         trained = teach(images, test, epochs, seconds, lr, seed, partial(_tell, display))
-        files = _keep(trained, path, {"dataset": images.name, "seed": seed})
-        for epoch, file in files.items():
+        last, earlier = trained.history[-1], _keep(trained, path, {"dataset": images.name, "seed": seed})
+        for epoch, file in (*earlier.items(), (last.number, path)):
             display.say("weights", f"{file} (epoch {epoch})")
-        last = trained.history[-1]
         display.finish({
             "network": network, "data": images.name, "epochs": last.number, "seconds": round(last.seconds, 2),
-            "test_accuracy": last.test, **(_under_strain(trained, test, display) if referee else {}), "weights": files,
+            "test_accuracy": last.test, **(_under_strain(trained, test, display) if referee else {}),
+            "weights": str(path), "stages": earlier,
         })  # fmt: skip
 
 
@@ -85,7 +98,7 @@ def _judge(
 
 
 def _model(
-    network: str, device: str, stages: str | None, images: Images, test: Images, epochs: int | None,
+    network: str, device: str, stages: tuple[int, ...], images: Images, test: Images, epochs: int | None,
     seconds: float | None, lr: float | None, seed: int, tell: Callable[[Epoch], None],
 ) -> Trained:  # fmt: skip
     from nnfuzz import models
@@ -94,8 +107,8 @@ def _model(
     net = models.build(network, (channels, height, width), len(images.classes), seed=seed)
     net.net.to(device)
     return models.train(
-        net, images, test, epochs=epochs or 10, seconds=seconds, lr=lr or 0.05, seed=seed,
-        augment=models.crop_flip if channels == 3 else None, stages=tuple(map(int, o.listed(stages))), on_epoch=tell,
+        net, images, test, epochs=epochs or EPOCHS, seconds=seconds, lr=lr or 0.05, seed=seed,
+        augment=models.crop_flip if channels == 3 else None, stages=stages, on_epoch=tell,
     )  # fmt: skip
 
 
@@ -119,12 +132,12 @@ def _tell(display: Display, epoch: Epoch) -> None:
 
 
 def _keep(trained: Trained, path: Path, about: dict[str, object]) -> dict[int, str]:
-    """The last weights, and those on the way that were asked for: epoch -> file."""
+    """The last weights under the name asked for; those on the way beside it come back: epoch -> file."""
     from nnfuzz import models
 
     last = trained.history[-1]
     models.save(trained.model, path, {"test_accuracy": f"{last.test:.4f}", "epochs": last.number, **about})
-    files = {last.number: str(path)}
+    files: dict[int, str] = {}
     for epoch, state in trained.stages.items():
         files[epoch] = str(path.with_name(f"{path.stem}-epoch{epoch}.safetensors"))
         trained.model.net.load_state_dict(state)
@@ -143,3 +156,21 @@ def _under_strain(trained: Trained, test: Images, display: Display) -> dict[str,
     share = models.accuracy(trained.model, replace(test, x=x))
     display.say("distorted", f"reads {share:.2%} of strongly distorted test images")
     return {"distorted_accuracy": share}
+
+
+def _kept(stages: str | None, epochs: int) -> tuple[int, ...]:
+    parts = o.listed(stages)
+    if not all(part.isdigit() and 1 <= int(part) <= epochs for part in parts):
+        raise NnfuzzError(f"expected --stages as epochs from 1 to {epochs}, like 1,{epochs}, and came {stages!r}")
+    return tuple(map(int, parts))
+
+
+def _writable(path: Path) -> Path:
+    """Refused before the training, not after it."""
+    if path.suffix != ".safetensors":
+        raise NnfuzzError(f"expected --out as a .safetensors file, and came {path}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NnfuzzError(f"{path}: expected to write weights here and came {error}; give another --out") from error
+    return path

@@ -13,17 +13,17 @@ DataSet = Annotated[str, typer.Argument(metavar="DATA", help=o.DATA, show_defaul
 Epochs = Annotated[
     float | None, typer.Option(min=0, help="Rounds through the images, parts of one too", show_default=False)
 ]
-Seconds = Annotated[
-    float | None, typer.Option(min=0, help="How long to train [default: 180, or as --epochs says]", show_default=False)
-]
 Network = Annotated[str, typer.Option(help="auto (the paper's for 1x28x28 and 3x32x32), or growing (for any size)")]
 
 
 def train_gan(
-    data: DataSet, epochs: Epochs = None, seconds: Seconds = None, network: Network = "auto", seed: o.Seed = 0,
+    data: DataSet, epochs: Epochs = None, seconds: o.Seconds = None, network: Network = "auto", seed: o.Seed = 0,
     resize: o.Resize = None, threads: o.Threads = None, as_json: o.Json = False,
 ) -> None:  # fmt: skip
-    """Train a generator and a discriminator on DATA's training images, and show what they are worth."""
+    """Train a generator and a discriminator on DATA's training images, and show what they are worth.
+
+    For three minutes, if neither --epochs nor --seconds is given.
+    """
     from nnfuzz import data as sets
     from nnfuzz import generative
     from nnfuzz.errors import NnfuzzError

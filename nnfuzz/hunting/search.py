@@ -13,14 +13,15 @@ import torch
 
 import nnfuzz
 from nnfuzz import budget, data
+from nnfuzz.ci.report import said
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting.ask import Hunt, check
 from nnfuzz.hunting.prepare import Prepared, choose, prepare
 from nnfuzz.hunting.record import Recorder
 from nnfuzz.hunting.reopen import described, hung_inputs, same_again
-from nnfuzz.opening import Subject, covers, open_subject, training_set
+from nnfuzz.opening import Subject, covers, open_subject, profiled_set
 from nnfuzz.recipes import SCALED
-from nnfuzz.records import Finding, Step
+from nnfuzz.records import Step
 from nnfuzz.store import RunFolder
 from nnfuzz.tally import Tally
 from nnfuzz.target import Guard
@@ -76,9 +77,7 @@ def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> 
 
 
 def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
-    train = training_set(ask.profile or ask.data, ask.settings)
-    if train is None and ask.profile:
-        train = data.load(ask.profile, size=ask.settings.resize)
+    train = profiled_set(ask.profile, ask.data, ask.settings)
     held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
     seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
     prey = prepare(
@@ -170,7 +169,8 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
         first = not tally.distinct
         found = recorder.read(step)
         if found and first:
-            watch.say("first finding", f"after {tally.first_finding_seconds:.1f} s: {in_words(found[0])}")
+            what = said(found[0], recorder.subject.images.classes)
+            watch.say("first finding", f"after {tally.first_finding_seconds:.1f} s: {what}, {found[0].image}")
         if tally.seconds - ticked >= 1:
             ticked = tally.seconds
             now = recorder.prey.snapshot(recorder.tally)
@@ -180,13 +180,6 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
     if stopped():
         return "interrupted"
     return _reached(ask, tally) or ("plateau" if ask.plateau is not None else "nothing left to try")
-
-
-def in_words(finding: Finding) -> str:
-    says = {
-        "raised": finding.error, "hung": "the model never answers", "not-finite": "scores are not finite",
-    }.get(finding.kind, f"is answered {finding.answer} ({finding.confidence:.0%} sure)")  # fmt: skip
-    return f"seed {finding.seed}, rightly {finding.right}, {says}, {finding.image}"
 
 
 def _result(ask: Hunt, recorder: Recorder, setup: float, ended: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from nnfuzz.campaign import Campaign, seeded
 from nnfuzz.corpus import Pool
 from nnfuzz.feedback import KEEPS
 from nnfuzz.mutators import DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, Metamorphic, Operator
+from nnfuzz.recipes import asked
 from nnfuzz.records import Batch
 from nnfuzz.roles import Feedback, Oracle, Schedule, Target
 from nnfuzz.schedules import SEED_LEVEL, BatchPool
@@ -41,6 +42,10 @@ def deephunter(
     probabilistic. `keep` is rows (section 3.4: what hits nothing new is discarded) or batches (Algorithm 1:
     all of B' when any of it does).
     """
+    asked.positive(rows=rows, power=power, batch=batch, try_num=try_num, gamma=gamma)
+    asked.share(alpha=alpha, beta=beta, p_min=p_min)
+    asked.named(("pool", *SEED_LEVEL), select=select)
+    asked.named(KEEPS, keep=keep)
     mutate = Metamorphic(affine, pixel, satisfied=L0Linf(alpha, beta), tries=try_num)
     power = min(power, rows)
     schedule: Schedule

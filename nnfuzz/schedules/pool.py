@@ -18,7 +18,7 @@ class BatchPool:
 
     `picks` batches are fuzzed side by side in a turn, each with `power` mutants (the paper's K), so that one
     forward pass is well filled; with picks=1 it is Algorithm 1 turn for turn.
-    gamma and p_min are those of the authors' later port; the paper prints none of the constants.
+    The paper prints none of the constants; these are what later ports by others agree on.
     """
 
     def __init__(

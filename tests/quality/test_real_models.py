@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from nnfuzz.concluding import PAGE, conclude
 from nnfuzz.hunting import Hunt, hunt
+from nnfuzz.hunting.replay import REPRODUCED, replay
 from nnfuzz.opening import Settings
+from nnfuzz.store import Run
 
 pytestmark = pytest.mark.slow
 PUBLISHED_KMNC = {"lenet1": 0.922, "lenet4": 0.759, "lenet5": 0.784}  # Table 4, after 24 hours
@@ -48,12 +51,16 @@ def test_resnet20() -> None:
 
 
 def test_mobilenet_on_photographs(tmp_path: Path) -> None:
-    images = os.environ["NNFUZZ_TEST_IMAGES"]
-    result = go(
-        "torchvision:mobilenet_v2", images, tries=150, seeds=40, criteria=("kmnc", "nbc"), out=str(tmp_path / "r")
-    )
-    assert result["distinct_findings"] > 5
-    assert (tmp_path / "r" / "findings.png").is_file()
+    """What is found is kept as it was executed: from its picture alone it fails again, and a page shows it."""
+    run, images = tmp_path / "r", os.environ["NNFUZZ_TEST_IMAGES"]
+    result = go("torchvision:mobilenet_v2", images, tries=150, seeds=40, criteria=("kmnc", "nbc"), out=str(run))
+    kept = Run(run)
+    assert len(kept.findings) == result["distinct_findings"] > 5
+    assert kept.pixels(kept.findings[0]).shape == (3, 224, 224)
+    assert {one.status for one in replay(run)} == {REPRODUCED}
+    groups = conclude(run)[0].groups
+    assert sum(group.size for group in groups) == len(kept.findings)
+    assert 'src="data:image/' in (run / PAGE).read_text(encoding="utf-8")
 
 
 def test_a_run_is_the_same_again_on_a_real_network(tmp_path: Path) -> None:
