@@ -59,8 +59,8 @@ def page(triaged: Triaged) -> str:
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
         title=f"{asked['recipe']} on {' → '.join(models(asked))} with {asked['data']}",
-        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said, run.result), result=run.result,
-        history=run.history(), findings=triaged.findings, groups=shown,
+        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said, run.result),
+        result=run.result, history=run.history(), findings=triaged.findings, groups=shown,
         classes=tuple(map(str, said.get("classes", ()))), models=models(asked), run=str(run.path),
     ))  # fmt: skip
 
