@@ -64,10 +64,10 @@ class Subject:
 
 def open_subject(
     model: Model | str, images: data.Images | str, settings: Settings, criteria: Sequence[str] = (),
-    guard: Guard = nullcontext, refused: Refused | None = None, beside: Sequence[str] = (),
+    guard: Guard = nullcontext, refused: Refused | None = None, beside: Sequence[str] = (), pair: bool = False,
 ) -> Subject:  # fmt: skip
     """Load, check that they fit, look at a sample; every complaint is one sentence. `beside` are further models of the
-    same task, and then the neurons of all are read."""
+    same task, and then the neurons of all are read; of a `pair` of versions those of the new one."""
     trust = settings.trust_model
     model = models.load(model, trust) if isinstance(model, str) else model
     images = data.load(images, size=settings.resize) if isinstance(images, str) else images
@@ -75,7 +75,7 @@ def open_subject(
     came_in = "train" if model.net.training else "eval"
     for one in asked:
         check_fit(one, images.x)
-    target = _target(asked, images.x, settings, criteria)
+    target = _target(asked, images.x, settings, criteria, (1,) if pair else range(len(asked)))
     target.guard, target.refused = guard, refused
     looked = examine(target, images.x, images.label, came_in)
     return Subject(target, images, looked, "+".join(models.digest(one.net) for one in asked))
@@ -87,12 +87,14 @@ def _fed(model: Model, settings: Settings) -> Model:
     return replace(model, mean=mean, std=model.std if settings.std is None else settings.std)
 
 
-def _target(asked: Sequence[Model], x: Tensor, settings: Settings, criteria: Sequence[str]) -> Target:
+def _target(
+    asked: Sequence[Model], x: Tensor, settings: Settings, criteria: Sequence[str], read: Sequence[int]
+) -> Target:
     def around(models: Sequence[Model]) -> Target:
         return Target(
             models, x, device=settings.device, batch_size=settings.batch_size, every_layer=settings.every_layer,
             only=settings.layers, exclude=settings.exclude, features=("scaled",) if "nc" in criteria else (),
-            every_model=len(models) > 1,
+            read=read,
         )  # fmt: skip
 
     if settings.output != "auto":
@@ -124,7 +126,8 @@ def covers(
     say: Callable[[str, str], None] = lambda name, text: None,
 ) -> list[Cover]:  # fmt: skip
     """One memory for each criterion; the profile is made, or found made, when one of them needs it."""
-    check_criteria(criteria)
+    if criteria:
+        check_criteria(criteria)
     profiled = profile(subject, train, say) if set(criteria) & set(coverage.PROFILED) else None
     sizes = [layer.neurons for layer in subject.target.layers]
     return [Cover(coverage.criterion(name, sizes, profiled, sigma)) for name in criteria]

@@ -31,10 +31,12 @@ class Preflight:
     classes: int
     layers: int
     neurons: int
+    beside: tuple[float, ...] = ()  # the accuracy of further models
 
     def lines(self) -> list[tuple[str, str]]:
         """What a user reads before the run."""
-        accuracy = "no labels" if self.accuracy is None else f"{self.accuracy:.2%} of {self.looked_at:,} images"
+        shares = " and ".join(f"{share:.2%}" for share in (self.accuracy or 0.0, *self.beside))
+        accuracy = "no labels" if self.accuracy is None else f"{shares} of {self.looked_at:,} images"
         rows = [
             ("clean accuracy", accuracy),
             ("input", f"{'x'.join(map(str, self.shape))}, pixels {self.low}..{self.high}"),
@@ -97,10 +99,11 @@ def examine(target: Target, x: Tensor, label: Tensor, came_in: str) -> Preflight
             f"model {model.name} answers NaN or infinity on every image it was shown;"
             " check its weights and --mean/--std"
         )
-    right = (seen.answer == label[rows])[labelled]
+    right = (seen.logits.argmax(2) == label[rows])[:, labelled]
+    shares = right.double().mean(1).tolist() if labelled.any() else []
     return Preflight(
-        model=model.name, shape=tuple(x.shape[1:]), looked_at=len(right),
-        accuracy=right.double().mean().item() if len(right) else None,
+        model=model.name, shape=tuple(x.shape[1:]), looked_at=right.shape[1],
+        accuracy=shares[0] if shares else None, beside=tuple(shares[1:]),
         low=int(x[rows].min()), high=int(x[rows].max()), output=model.output,
         finite=finite.double().mean().item(),
         deterministic=torch.equal(once, again),

@@ -26,8 +26,8 @@ Refused = Callable[[Tensor], Tensor]  # inputs -> [B] bool
 
 
 class Target:
-    """`target(x) -> Seen` for one model or several. The first is the one whose neurons are read; with `every_model`
-    those of all of them are, side by side in the models' order (`spans`).
+    """`target(x) -> Seen` for one model or several. `read` says whose neurons are read: side by side in the models'
+    order (`spans`).
 
     Networks are put in evaluation mode for as long as the target is open and leave in the mode they came
     in. One that has to move to another device or dtype is copied, never changed.
@@ -46,7 +46,7 @@ class Target:
         exclude: Sequence[str] = (),
         probabilities: bool = True,
         features: Sequence[str] = (),
-        every_model: bool = False,
+        read: Sequence[int] = (0,),
     ) -> None:
         self.models = (models,) if isinstance(models, Model) else tuple(models)
         if batch_size is not None and batch_size < 1:
@@ -63,20 +63,17 @@ class Target:
             swift(net, self._feed(example[:2], i), [layer.parts for layer in layers])
             for i, (net, layers) in enumerate(zip(nets, traced, strict=True))
         ]
-        read = traced if every_model else traced[:1]
-        self._probes = [
-            Probe(net, chosen(layers, only, exclude), features) for net, layers in zip(self._nets, read, strict=False)
-        ]
+        self._probes = {i: Probe(self._nets[i], chosen(traced[i], only, exclude), features) for i in sorted(read)}
         self.classes = self._classes(example[:1])
         # Keras counts the softmax as a layer of its own, and so do the papers' 52 / 148 / 268 neurons.
         self._softmax = [probabilities and model.output == "logits" and not only for model in self.models]
-        shown = [self._layers(i) for i in range(len(read))]
+        shown = [self._layers(i) for i in self._probes]
         self.layers = tuple(layer for layers in shown for layer in layers)
         self.spans = _spans([sum(layer.neurons for layer in layers) for layers in shown])
         self.neurons = self.spans[-1].stop
-        self.work = max(1, sum(layer.work for layers in read for layer in layers))
-        self.activations = max(1, sum(layer.elements for layers in read for layer in layers))
-        self.penultimate = self._penultimate(shown[0])
+        self.work = max(1, sum(layer.work for layers in traced for layer in layers))
+        self.activations = max(1, sum(layer.elements for layers in traced for layer in layers))
+        self.penultimate = self._penultimate(shown[0], self._softmax[min(self._probes)])
         self.complaints: list[str] = []  # what models raised; see Seen.raised
         self.refused: Refused | None = None  # inputs that must not be run again, since a model hung on them
         self.guard: Guard = nullcontext  # entered around every pass, with its inputs
@@ -126,9 +123,9 @@ class Target:
             layers = (*layers, Layer("softmax", self.classes, self.classes))
         return tuple(replace(x, name=f"{self.models[index].name}:{x.name}") for x in layers) if index else layers
 
-    def _penultimate(self, layers: Sequence[Layer]) -> slice:
+    def _penultimate(self, layers: Sequence[Layer], softmax: bool) -> slice:
         """The neurons of the layer before the scores: what the model sees, in its own terms."""
-        layers = layers[:-1] if self._softmax[0] else layers
+        layers = layers[:-1] if softmax else layers
         layers = layers[:-1] if len(layers) > 1 and layers[-1].neurons == self.classes else layers
         start = sum(layer.neurons for layer in layers[:-1])
         return slice(start, start + layers[-1].neurons if layers else 0)
@@ -150,12 +147,17 @@ class Target:
         """In place of answers."""
         nan = torch.full((len(x), self.neurons), torch.nan, device=self.device, dtype=self.dtype)
         logits = nan.new_full((len(self.models), len(x), self.classes), torch.nan)
-        return logits, nan, nan if self._probes[0].scale else None, torch.full((len(x),), raised)
+        return (
+            logits,
+            nan,
+            nan if any(probe.scale for probe in self._probes.values()) else None,
+            torch.full((len(x),), raised),
+        )
 
     def _execute(self, x: Tensor) -> Chunk:
         logits, means, scales = list[Tensor](), list[Tensor](), list[Tensor]()
         for index in range(len(self.models)):
-            probe = self._probes[index] if index < len(self._probes) else None
+            probe = self._probes.get(index)
             with probe or nullcontext():
                 logits.append(self._logits(x, index))
             if probe:
@@ -204,9 +206,9 @@ class Target:
     def weights(self) -> Tensor:
         """[N] the mean weight of what comes in to each neuron; NaN where nothing is weighed."""
         found = []
-        for net, probe, softmax in zip(self._nets, self._probes, self._softmax, strict=False):
-            found.append(incoming(net, probe.layers))
-            if softmax:
+        for index, probe in self._probes.items():
+            found.append(incoming(self._nets[index], probe.layers))
+            if self._softmax[index]:
                 found.append(torch.full((self.classes,), torch.nan))
         return torch.cat(found)
 
@@ -214,7 +216,7 @@ class Target:
         """Take the hooks off and put every module back in its mode."""
         if not self._closed:
             self._closed = True
-            for probe in self._probes:
+            for probe in self._probes.values():
                 probe.close()
             for module, training in self._modes:
                 module.training = training

@@ -13,6 +13,7 @@ from nnfuzz.cli.findings import findings
 from nnfuzz.cli.hunt import hunt
 from nnfuzz.cli.minimize import minimize
 from nnfuzz.cli.paper import paper
+from nnfuzz.cli.regress import regress
 from nnfuzz.cli.replay import replay
 from nnfuzz.cli.report import report
 from nnfuzz.cli.resume import resume
@@ -24,7 +25,7 @@ app = typer.Typer(
     name="nnfuzz", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds.",
 )  # fmt: skip
-for command in (hunt, resume, replay, findings, minimize, report, cover, train, train_gan, demo, paper):
+for command in (hunt, regress, resume, replay, findings, minimize, report, cover, train, train_gan, demo, paper):
     app.command()(command)
 
 

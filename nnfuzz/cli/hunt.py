@@ -28,13 +28,15 @@ With = Annotated[
     typer.Option("--with", metavar="MODELS", help="Further models of the same task, with commas", show_default=False),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the recipe")]
+LIKE = {"--set": "--set alpha=0.05", "--until": "--until regression_faults=100"}
 
 
 def hunt(
     model: o.Model, data: o.Data, recipe: Recipe = "deephunter", criterion: o.Criterion = "kmnc",
     oracle: Oracle = "auto", seconds: o.Seconds = None, tries: o.Tries = None, seeds: o.Seeds = 1000,
     seed: o.Seed = 0, out: o.Out = None, profile: o.Profile = None, set_: Set = None,
-    with_: With = None,
+    with_: With = None, fidelity: o.Fidelity = "none", threshold: o.Threshold = None, guard: o.Guard = None,
+    referee: o.Referee = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
     sigma: o.Sigma = 0.0, until_first: o.UntilFirst = False, plateau: o.Plateau = None,
@@ -53,9 +55,9 @@ def hunt(
     )  # fmt: skip
     wanted = conditions(fail_on, o.listed(criterion))
     ask = Hunt(
-        model, data, recipe, o.listed(criterion), oracle, _limit(seconds, tries), tries, seeds, seed, profile,
+        model, data, recipe, o.listed(criterion), oracle, limit(seconds, tries), tries, seeds, seed, profile,
         out or fresh(model, recipe), pairs(set_), settings, until_first, plateau, hang_seconds or None, corpus_ram,
-        o.listed(with_),
+        o.listed(with_), fidelity, threshold, guard, o.listed(referee),
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")
@@ -64,7 +66,7 @@ def hunt(
         raise typer.Exit(code)
 
 
-def _limit(seconds: float | None, tries: int | None) -> float | None:
+def limit(seconds: float | None, tries: int | None) -> float | None:
     """A minute, unless something else was asked for."""
     return 60.0 if seconds is None and tries is None else seconds
 
@@ -76,12 +78,12 @@ def fresh(model: str, recipe: str) -> str:
     return str(next(p for i in range(1, 1000) if not (p := stem if i == 1 else Path(f"{stem}-{i}")).exists()))
 
 
-def pairs(given: Sequence[str] | None) -> dict[str, str]:
+def pairs(given: Sequence[str] | None, option: str = "--set") -> dict[str, str]:
     """['a=1'] to {'a': '1'}."""
     found = {}
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise NnfuzzError(f"expected --set NAME=VALUE, like --set alpha=0.05, and came {text!r}")
+            raise NnfuzzError(f"expected {option} NAME=VALUE, like {LIKE[option]}, and came {text!r}")
         found[name.strip()] = value.strip()
     return found

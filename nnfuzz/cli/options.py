@@ -23,6 +23,30 @@ Data = Annotated[str, typer.Option("--data", metavar="DATA", help=DATA, show_def
 Seconds = Annotated[float | None, typer.Option(min=0, help="Stop after this long; set-up is not counted")]
 Tries = Annotated[int | None, typer.Option(min=1, help="Stop after this many mutants")]
 Seeds = Annotated[int, typer.Option(min=1, help="How many images to start from, picked at random")]
+AllSeeds = Annotated[
+    int | None, typer.Option(min=1, help="How many images to start from [default: all]", show_default=False)
+]
+Fidelity = Annotated[
+    str,
+    typer.Option(
+        help="Which mutants are fair questions: label (a guard still reads them), gan (a discriminator finds them"
+        " as real as their seed), gan-calibrated, consistent (the model itself reads jittered copies), ssim, features,"
+        " none"
+    ),
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="Of the fidelity: label 0.5, ssim 0.5, features 0.8, …", show_default=False)
+]
+Guard = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="The guard, instead of one trained for you", show_default=False)
+]
+Referee = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODELS", show_default=False,
+        help="Independent models, with commas; asked after the search whether findings still show their label",
+    ),
+]  # fmt: skip
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the random generator: the same seed finds the same")]
 Out = Annotated[
     str | None, typer.Option(metavar="RUN", help="Folder for the run [default: runs/…]", show_default=False)

@@ -88,7 +88,7 @@ def opened(studied: Sequence[Studied], ask: Ask) -> Iterator[Target]:
     first, settings = studied[0], ask.settings
     with Target(
         [one.model for one in studied], first.images.x, device=settings.device, batch_size=settings.batch_size,
-        every_layer=settings.every_layer, features=("scaled",), every_model=len(studied) > 1,
+        every_layer=settings.every_layer, features=("scaled",), read=range(len(studied)),
     ) as target:  # fmt: skip
         yield target
 

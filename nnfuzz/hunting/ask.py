@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nnfuzz import fidelity, ledger
 from nnfuzz.campaign import Campaign
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.opening import Settings, check_criteria
@@ -15,13 +16,16 @@ from nnfuzz.oracles import FirstOf, changed, disagreeing, failed, misclassified,
 from nnfuzz.recipes import RECIPES
 from nnfuzz.roles import Oracle
 from nnfuzz.store import vacant
+from nnfuzz.versions import Regressed
 
 ORACLES: dict[str, Oracle] = {
     "misclassified": FirstOf((failed, not_finite, misclassified)),
     "changed": FirstOf((failed, not_finite, changed)),
     "disagreeing": FirstOf((failed, not_finite, disagreeing)),
+    "regression": FirstOf((failed, not_finite, Regressed())),
 }
-USUAL = {"dlfuzz": "changed", "deepxplore": "disagreeing"}  # the papers' own oracles, for which labels do not matter
+# The papers' own oracles.
+USUAL = {"dlfuzz": "changed", "deepxplore": "disagreeing", "drfuzz": "regression", "elites": "regression"}
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,37 @@ class Hunt:
     plateau: float | None = None  # seconds without anything new after which it stops
     hang_seconds: float | None = 60.0  # a pass that takes longer is ended; needs a run folder
     corpus_ram: float = 1.0  # GiB of the corpus that are held in memory
-    beside: tuple[str, ...] = ()  # further models of the same task
+    beside: tuple[str, ...] = ()  # further models of the same task; of a pair of versions, the new one
+    fidelity: str = "none"
+    threshold: float | None = None  # of the fidelity
+    guard: str | None = None
+    referees: tuple[str, ...] = ()  # asked after the search what findings show
+    reach: Mapping[str, int] = field(default_factory=dict)  # counts at which the search ends, all of them reached
+
+    @property
+    def oracle_name(self) -> str:
+        """The recipe's own, where none was asked for and labels do not decide."""
+        return USUAL.get(self.recipe, self.oracle) if self.oracle == "auto" else self.oracle
+
+    @property
+    def pair(self) -> bool:
+        """Are the models two versions, the old one first?"""
+        return self.oracle_name == "regression"
 
 
 def check(ask: Hunt) -> None:
     """Refuse at once what would only be refused after everything is loaded."""
     known("recipe", ask.recipe, RECIPES)
     known("oracle", ask.oracle, ("auto", *ORACLES))
-    check_criteria(ask.criteria)
+    known("fidelity", ask.fidelity, fidelity.NAMES)
+    if ask.criteria or not ask.pair:
+        check_criteria(ask.criteria)
+    if ask.pair and len(ask.beside) != 1:
+        raise NnfuzzError(
+            f"expected two versions of a model for {ask.recipe}, and came one; use nnfuzz regress OLD NEW"
+        )
+    for name in ask.reach:
+        known("a count for --until", name, ledger.REACHABLE)
     fitting(RECIPES[ask.recipe], ask.recipe, ask.parameters)
     if ask.out:
         vacant(Path(ask.out))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,10 +13,13 @@ from nnfuzz.coverage import Cover
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.feedback import Together
 from nnfuzz.hunting.ask import ORACLES, USUAL, fitting, known
+from nnfuzz.ledger import Ledger
 from nnfuzz.opening import Subject
 from nnfuzz.recipes import RECIPES
 from nnfuzz.records import Batch
+from nnfuzz.roles import Validity
 from nnfuzz.tally import Tally
+from nnfuzz.validity import WhereItMatters
 
 # What one turn of the loop costs the model at most: a second or so on two cores. Not measured but
 # counted, so that the same seed gives the same run on every machine.
@@ -31,6 +34,7 @@ class Prepared:
     covers: Sequence[Cover]
     before: Sequence[float]
     aside: Batch
+    ledger: Ledger | None = None  # of two versions
 
     def counts(self, tally: Tally) -> dict[str, int]:
         """What is the same in every run with the same seed."""
@@ -47,7 +51,8 @@ class Prepared:
         """Where a run stands, in plain numbers."""
         rate = round(tally.tries / max(tally.seconds, 1e-9), 1)
         clock = {"seconds": round(tally.seconds, 2), "tries_per_second": rate}
-        return {**clock, **self.counts(tally), **self.coverage()}
+        faults = {"regression_faults": self.ledger.faults} if self.ledger else {}
+        return {**clock, **self.counts(tally), **faults, **self.coverage()}
 
 
 def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch:
@@ -62,8 +67,10 @@ def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch
 def prepare(
     subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
     seed: int = 0, parameters: Mapping[str, Any] | None = None, tries: int | None = None, ram: float = 1.0,
+    rule: Validity | None = None,
 ) -> Prepared:  # fmt: skip
-    """The recipe's campaign on an opened subject, with its seeds admitted; no turn makes more than `tries`."""
+    """The recipe's campaign on an opened subject, with its seeds admitted; no turn makes more than `tries`. `rule`
+    says, where it matters, which mutants are still fair questions."""
     if oracle == "auto":
         oracle = USUAL.get(recipe, "misclassified" if (seeds.label >= 0).all() else "changed")
     known("recipe", recipe, RECIPES)
@@ -73,12 +80,16 @@ def prepare(
     rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
     rows = min(rows, tries or rows)
     parameters = fitting(make, recipe, {"rows": rows, "rng": seed, "ram": ram, **(parameters or {})})
-    feedback = covers[0] if len(covers) == 1 else Together(covers)
+    feedback = Together(covers) if len(covers) > 1 else covers[0] if covers else None
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
+    if rule:
+        fair = WhereItMatters(rule, campaign.oracle, campaign.feedback, campaign.corpus)
+        campaign = replace(campaign, fair=fair)
     aside = campaign.admit()
     if not len(campaign.corpus):
         raise NnfuzzError(
             f"none of {len(seeds)} seeds is answered right, so there is nothing to start from; check --mean/--std and"
             " the order of the classes, or use --oracle changed"
         )
-    return Prepared(campaign, covers, [cover.coverage for cover in covers], aside)
+    ledger = Ledger(aside, target.classes) if oracle == "regression" else None
+    return Prepared(campaign, covers, [cover.coverage for cover in covers], aside, ledger)

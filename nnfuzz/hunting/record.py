@@ -18,7 +18,8 @@ from nnfuzz.store import RunFolder, ending
 from nnfuzz.tally import Tally, fingerprints
 from nnfuzz.target import Target
 
-CHECKPOINT = 0.5  # seconds of search between two
+CHECKPOINT = 0.5  # seconds of search between two, at least
+SHARE = 25  # and at least so many times what one costs
 
 
 def confirm(target: Target, oracle: Oracle, found: Batch, verdict: Tensor) -> Tensor:
@@ -35,10 +36,13 @@ ASKED = 2  # by `confirm`
 class Recorder:
     """Reads the steps of one campaign, in order."""
 
-    def __init__(self, subject: Subject, prey: Prepared, folder: RunFolder | None) -> None:
-        self.subject, self.prey, self.folder = subject, prey, folder
+    def __init__(
+        self, subject: Subject, prey: Prepared, folder: RunFolder | None, reach: Mapping[str, int] | None = None
+    ) -> None:
+        self.subject, self.prey, self.folder, self.reach = subject, prey, folder, dict(reach or {})
         self.tally = Tally()
-        self._saved = 0.0
+        self.reached: dict[str, float] = {}  # seconds at which counts of `reach` were reached
+        self._saved, self._pause = 0.0, CHECKPOINT
         mutate = prey.campaign.mutate
         self._operators = tuple((o.name, o.width) for o in getattr(mutate, "operators", ()))
 
@@ -49,6 +53,9 @@ class Recorder:
         rows = tally.read(step)
         found = self._describe(step, rows, first) if len(rows) else []
         tally.flaky += sum(not finding.confirmed for finding in found)
+        if self.prey.ledger:
+            self.prey.ledger.read(step)
+        self._look_for_reached()
         if folder:
             if len(step.kept):
                 batch = corpus[step.kept]
@@ -56,9 +63,21 @@ class Recorder:
                 folder.keep(tally.steps, Batch(batch.x, batch.label, batch.seed, parent, batch.notes))
             self._store(folder, step, rows, found)
             folder.step(tally.steps, {"seconds": tally.seconds, **self.prey.counts(tally)}, self.prey.coverage())
-            if tally.seconds - self._saved >= CHECKPOINT:
+            if tally.seconds - self._saved >= self._pause:
                 self.save()
         return found
+
+    @property
+    def all_reached(self) -> bool:
+        """Every count that was asked for is reached."""
+        return bool(self.reach) and self.reached.keys() == self.reach.keys()
+
+    def _look_for_reached(self) -> None:
+        missing = self.reach.keys() - self.reached.keys()
+        if missing and self.prey.ledger:
+            counts = {**self.prey.counts(self.tally), **self.prey.ledger.counts()}
+            now = round(self.tally.seconds, 3)
+            self.reached |= {name: now for name in sorted(missing) if counts[name] >= self.reach[name]}
 
     def _describe(self, step: Step, rows: Tensor, first: int) -> list[Finding]:
         found, seen, verdict = step.children[rows], step.seen[rows], step.verdict[rows]
@@ -69,6 +88,8 @@ class Recorder:
         sure, answer = seen.logits.softmax(2).max(2)  # [M,B]
         answer = torch.where(seen.raised != 0, -1, answer)
         seed_answer = found.notes.get("answer", torch.full_like(found.label, -1)).reshape(len(found), -1)
+        if self.prey.ledger:  # seeds that both versions read are the only ones admitted
+            seed_answer = seed_answer.expand(-1, 2)
         trails = lineage(campaign.corpus, found, self._operators)
         seconds = round(self.tally.seconds, 3)
         return [
@@ -99,14 +120,17 @@ class Recorder:
     def save(self) -> None:
         """A checkpoint: from here a run goes on."""
         if self.folder:
-            self._saved = self.tally.seconds
+            began = self.tally.seconds
             self.folder.checkpoint(self.tally.steps, self.state_dict())
+            self._saved = self.tally.seconds
+            self._pause = max(CHECKPOINT, SHARE * (self._saved - began))
 
     def state_dict(self) -> dict[str, Any]:
         campaign = self.prey.campaign
         return {
             "campaign": campaign.state_dict(corpus=False), "corpus": len(campaign.corpus),
-            "tally": self.tally.state_dict(),
+            "tally": self.tally.state_dict(), "reached": self.reached,
+            **({"ledger": self.prey.ledger.state_dict()} if self.prey.ledger else {}),
         }  # fmt: skip
 
     def restore(self, folder: RunFolder, state: Mapping[str, Any]) -> None:
@@ -129,6 +153,9 @@ class Recorder:
             )
         campaign.load_state_dict(state["campaign"])
         self.tally.load_state_dict(state["tally"], folder.fingerprints())
+        self.reached = dict(state["reached"])
+        if self.prey.ledger:
+            self.prey.ledger.load_state_dict(state["ledger"])
         self._saved = self.tally.seconds
 
     def _check(self, batch: Batch, folder: RunFolder) -> None:

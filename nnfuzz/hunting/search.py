@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
-
-import nnfuzz
-from nnfuzz import budget, data
+from nnfuzz import budget
 from nnfuzz.ci.report import said
 from nnfuzz.errors import NnfuzzError
+from nnfuzz.fidelity import fidelity
 from nnfuzz.hunting.ask import Hunt, check
+from nnfuzz.hunting.doubt import judged
+from nnfuzz.hunting.pair import read_by_the_old
 from nnfuzz.hunting.prepare import Prepared, choose, prepare
 from nnfuzz.hunting.record import Recorder
 from nnfuzz.hunting.reopen import described, hung_inputs, same_again
+from nnfuzz.hunting.result import origin, result_of
 from nnfuzz.opening import Subject, covers, open_subject, profiled_set
 from nnfuzz.recipes import SCALED
 from nnfuzz.records import Step
@@ -55,7 +55,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
         guard = stack.enter_context(Watchdog(folder.path, ask.hang_seconds)) if folder and ask.hang_seconds else None
         try:
             subject = stack.enter_context(_opened(ask, guard or nullcontext, folder, watch))
-            recorder = Recorder(subject, _prepared(ask, subject, watch), folder)
+            recorder = Recorder(subject, _prepared(ask, subject, watch), folder, ask.reach)
             if folder:
                 _stand(ask, folder, recorder, watch)
                 folder.fresh = False
@@ -70,7 +70,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
 def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> Subject:
     refused = hung_inputs(folder.path) if folder else None
     looked_at = (*ask.criteria, *("nc",) * (ask.recipe in SCALED))
-    subject = open_subject(ask.model, ask.data, ask.settings, looked_at, guard, refused, ask.beside)
+    subject = open_subject(ask.model, ask.data, ask.settings, looked_at, guard, refused, ask.beside, ask.pair)
     for line in subject.lines():
         watch.say(*line)
     return subject
@@ -80,8 +80,14 @@ def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
     train = profiled_set(ask.profile, ask.data, ask.settings)
     held = covers(subject, ask.criteria, train, ask.settings.sigma, watch.say)
     seeds = choose(subject.images.x, subject.images.label, ask.seeds, ask.seed)
+    if ask.pair:
+        seeds = read_by_the_old(seeds, subject, watch.say)
+    rule = fidelity(
+        ask.fidelity, subject.target.models, seeds, train or subject.images, threshold=ask.threshold, guard=ask.guard,
+        device=ask.settings.device, say=watch.say,
+    )  # fmt: skip
     prey = prepare(
-        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.tries, ask.corpus_ram
+        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.tries, ask.corpus_ram, rule
     )  # fmt: skip
     watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
     return prey
@@ -90,13 +96,13 @@ def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
 def _stand(ask: Hunt, folder: RunFolder, recorder: Recorder, watch: Watch) -> None:
     """At the folder's last checkpoint, or at its first."""
     found = folder.state()
-    origin = _origin(recorder.subject, recorder.prey)
+    made_of = origin(recorder.subject, recorder.prey)
     if found is None:
-        folder.describe({**described(ask), **origin})
+        folder.describe({**described(ask), **made_of})
         _sample(recorder, folder)
         recorder.save()
         return
-    same_again(folder.path, origin)
+    same_again(folder.path, made_of)
     recorder.restore(folder, found[1])
     tally = recorder.tally
     watch.say("goes on", f"after {tally.seconds:.1f} s and {tally.tries:,} mutants, {tally.distinct:,} findings")
@@ -142,19 +148,20 @@ def _reached(ask: Hunt, tally: Tally) -> str | None:
 
 def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[str, Any]:
     """Fuzz; whatever ends it, what was found until then is in the run folder."""
-    ended, folder = "interrupted", recorder.folder
+    ended, folder, doubts = "interrupted", recorder.folder, dict[str, Any]()
     with budget.interruptible() as stopped:
         recorder.tally.resume()
         try:
             ended = _turns(ask, recorder, watch, stopped)
             recorder.save()  # not where a step broke off: the last checkpoint stands between two whole ones
+            doubts = judged(ask, recorder, watch.say)
         except Exception as error:
             ended = f"error: {error}"
             if folder and isinstance(error, NnfuzzError):
                 raise NnfuzzError(f"{error}; what was found until then is in {folder.path}") from error
             raise
         finally:
-            result = _result(ask, recorder, setup, ended)
+            result = {**result_of(ask, recorder, setup, ended), **doubts}
             if folder:
                 folder.tick(recorder.prey.snapshot(recorder.tally))
                 folder.summarise(result)
@@ -165,7 +172,7 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
     """Read the steps until they end; say why they did."""
     tally, folder = recorder.tally, recorder.folder
     ticked = tally.seconds
-    for step in budget.until(_until_its_end(ask, recorder), stopped):
+    for step in budget.until(_until_its_end(ask, recorder), lambda: stopped() or recorder.all_reached):
         first = not tally.distinct
         found = recorder.read(step)
         if found and first:
@@ -179,41 +186,6 @@ def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bo
                 folder.tick(now)
     if stopped():
         return "interrupted"
+    if recorder.all_reached:
+        return "counts reached"
     return _reached(ask, tally) or ("plateau" if ask.plateau is not None else "nothing left to try")
-
-
-def _result(ask: Hunt, recorder: Recorder, setup: float, ended: str) -> dict[str, Any]:
-    tally, prey = recorder.tally, recorder.prey
-    first = tally.first_finding_seconds
-    after = prey.coverage()
-    return {
-        **{name: value for name, value in prey.snapshot(tally).items() if name not in after},
-        "coverage": {
-            name: {"before": round(before, 6), "after": share}
-            for (name, share), before in zip(after.items(), prey.before, strict=True)
-        },
-        "kinds": tally.kinds,
-        "first_finding_seconds": None if first is None else round(first, 3),
-        "seeds": len(prey.campaign.seeds),
-        "seeds_set_aside": len(prey.aside),
-        "setup_seconds": round(setup, 2),
-        "ended": ended,
-        "run": ask.out,
-    }
-
-
-def _origin(subject: Subject, prey: Prepared) -> dict[str, Any]:
-    """What the run was made of: enough to know later whether it is the same again."""
-    target = subject.target
-    return {
-        "campaign": repr(prey.campaign),
-        "model_digest": subject.digest,
-        "data_digest": data.digest(subject.images),
-        "classes": list(subject.images.classes),
-        "skipped": subject.images.skipped,
-        "preflight": asdict(subject.preflight),
-        "layers": {str(layer): layer.neurons for layer in target.layers},
-        "batch_size": target.batch_size,
-        "threads": torch.get_num_threads(),
-        "versions": {"nnfuzz": nnfuzz.__version__, "torch": torch.__version__},
-    }
