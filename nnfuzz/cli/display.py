@@ -25,14 +25,15 @@ def plain(text: str) -> str:
 def in_words(now: Mapping[str, Any]) -> dict[str, str]:
     """A snapshot as a user reads it."""
     known = ("seconds", "tries", "executed", "tries_per_second", "findings", "distinct_findings", "seeds_hit", "corpus",
-             "flaky")  # fmt: skip
+             "flaky", "regression_faults")  # fmt: skip
+    faults = f" ({now['regression_faults']:,} faults)" if "regression_faults" in now else ""
     cover = "  ".join(f"{name} {value:.1%}" for name, value in now.items() if name not in known)
     return {
         "time": f"{now['seconds']:.0f} s",
         "tries": f"{now['tries']:,}",
         "tries/s": f"{now['tries_per_second']:,.0f}",
-        "coverage": cover,
-        "findings": f"{now['distinct_findings']:,} on {now['seeds_hit']:,} seeds",
+        **({"coverage": cover} if cover else {}),
+        "findings": f"{now['distinct_findings']:,} on {now['seeds_hit']:,} seeds{faults}",
         "corpus": f"{now['corpus']:,}",
     }
 

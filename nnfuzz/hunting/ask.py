@@ -54,6 +54,7 @@ class Hunt:
     threshold: float | None = None  # of the fidelity
     guard: str | None = None
     referees: tuple[str, ...] = ()  # asked after the search what findings show
+    turn: int | None = None  # most mutants a turn makes, where the limit on tries has changed since
     reach: Mapping[str, int] = field(default_factory=dict)  # counts at which the search ends, all of them reached
 
     @property

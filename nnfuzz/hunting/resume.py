@@ -26,5 +26,5 @@ def resume(
     if threads := run.configuration.get("threads"):
         torch.set_num_threads(max(1, min(threads, THREADS)))  # sums of floats may depend on it
     with where(run, trust):
-        ask = replace(ask, settings=settings, seconds=limits[0], tries=limits[1])
+        ask = replace(ask, settings=settings, seconds=limits[0], tries=limits[1], turn=ask.turn or ask.tries)
         return go(ask, RunFolder.reopen(run.path), watch)

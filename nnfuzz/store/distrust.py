@@ -15,7 +15,8 @@ WHOLE = 1 << 53  # a number beyond it is no count
 
 # A name that ends in ? may be missing; several types mean any of them.
 CONFIGURATION = {
-    "asked": {"model": str, "data": str, "recipe": str, "criteria": [str], "seeds": int, "seed": int},
+    "asked": {"model": str, "data": str, "recipe": str, "criteria": [str], "seeds": int, "seed": int,
+              "beside?": [str]},
     "folder": str, "signed?": str, "classes?": [str], "batch_size?": int, "threads?": int, "model_digest?": str,
     "data_digest?": str, "campaign?": str, "preflight?": {"accuracy?": (float, None)}, "versions?": {str: str},
 }  # fmt: skip
