@@ -146,7 +146,9 @@ class RunFolder:
 
     def kept(self) -> Iterator[Batch]:
         """What `keep` was given, in order."""
-        for (packed,) in self._base.execute("SELECT columns FROM corpus ORDER BY step"):
+        # One by one: a connection whose query somebody gave up halfway would stay open after it is closed.
+        for (step,) in self._base.execute("SELECT step FROM corpus ORDER BY step").fetchall():
+            packed = self._base.execute("SELECT columns FROM corpus WHERE step = ?", (step,)).fetchall()[0][0]
             try:
                 columns = unpack(packed)
                 notes = columns.pop("notes")
