@@ -1,6 +1,6 @@
 """How much of the bare forward pass a whole fuzzing loop keeps. All ratios are taken within one run.
 
-    python benchmarks/speed.py [--threads 2] [--seconds 4] [--models lenet5,resnet20,vgg16] [--no-corpus]
+    python benchmarks/speed.py [--threads 2] [--seconds 4] [--models lenet5,resnet20,vgg16] [--no-corpus] [--no-folder]
 
 Needs MNIST and CIFAR-10 where nnfuzz looks for data. Weights do not matter for speed: networks that have none
 in the data folder are used untrained.
@@ -14,19 +14,24 @@ import pathlib
 import platform
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
-from nnfuzz import data, models
+from nnfuzz import budget, data, models
 from nnfuzz.coverage import KMNC, Cover
 from nnfuzz.coverage.ranges import profile
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting import Prepared, prepare
+from nnfuzz.hunting.record import Recorder
 from nnfuzz.opening import Settings, Subject, open_subject
 from nnfuzz.records import Batch
+from nnfuzz.store import RunFolder
+from nnfuzz.watchdog import Watchdog
 
 ROUNDS = 5
 BATCHES = (16, 32, 64, 128, 256, 512)
@@ -94,6 +99,54 @@ def compare(a: Callable[[], int], b: Callable[[], int], seconds: float) -> tuple
             statistics.median(p[0] / p[1] for p in pairs))  # fmt: skip
 
 
+def recorded(subject: Subject, out: pathlib.Path | None, watchdog: Watchdog) -> tuple[Callable[[], int], Recorder]:
+    """Tries of a hunt whose steps are read as in every run, with or without a folder to keep them in."""
+    prepared = hunting(subject, own_answers(subject, subject.images.x[:1000]))
+    folder = RunFolder.create(out) if out else None
+    recorder, steps = Recorder(subject, prepared, folder), prepared.campaign.steps()
+    recorder.save()
+
+    def turn() -> int:
+        subject.target.guard = watchdog if folder else nullcontext
+        step = next(steps)
+        recorder.read(step)
+        return len(step.tried)
+
+    return turn, recorder
+
+
+def storing(seconds: float) -> None:
+    """What a run folder costs, and what a finding does."""
+    subject = opened("lenet5")
+    with tempfile.TemporaryDirectory() as place, Watchdog(60) as watchdog:
+        kept, recorder = recorded(subject, pathlib.Path(place) / "run", watchdog)
+        bare, _ = recorded(subject, None, watchdog)
+        for turn in (kept, bare):
+            per_second(turn, seconds)
+        stored, fuzzed, ratio = compare(kept, bare, seconds)
+        print(f"lenet5     stored {stored:,.0f} tries/s  not stored {fuzzed:,.0f}/s  costs {1 - ratio:.1%}"
+              f" ({recorder.tally.distinct:,} findings, {recorder.tally.tries:,} tries)")  # fmt: skip
+        recorder.folder.close()
+
+
+def finding(tries: int = 40_000) -> None:
+    """The processor's time that a finding costs: confirmed in a batch and alone, described, a PNG, a row."""
+    subject = opened("lenet5")
+    cover = Cover(KMNC(profile([subject.target(subject.images.x[:1000]).neurons])))
+    prepared = prepare(subject, [cover], own_answers(subject, subject.images.x), "random")
+    with tempfile.TemporaryDirectory() as place:
+        recorder = Recorder(subject, prepared, RunFolder.create(pathlib.Path(place) / "run"))
+        spent = 0.0
+        for step in budget.tries(prepared.campaign.steps(), tries):
+            start = time.process_time()
+            recorder.read(step)
+            spent += time.process_time() - start
+        recorder.folder.close()
+    found = recorder.tally.distinct
+    print(f"lenet5     a finding takes {spent / found * 1e3:.2f} ms of processor time to confirm and keep"
+          f" ({found:,} findings)")  # fmt: skip
+
+
 def own_answers(subject: Subject, x: Tensor) -> Batch:
     """Seeds labelled with the model's own answers: all are admitted, trained or not."""
     label = torch.cat([subject.target(part).answer for part in torch.split(x, 500)])
@@ -151,6 +204,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--models", default="lenet5,resnet20,vgg16")
     parser.add_argument("--no-corpus", action="store_true")
+    parser.add_argument("--no-folder", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     print(header())
@@ -158,6 +212,9 @@ def main() -> None:
         whole_loop(name, args.seconds)
     if "vgg16" in args.models:
         coverage_alone("vgg16", args.seconds / 2)
+    if not args.no_folder:
+        storing(args.seconds)
+        finding()
     if not args.no_corpus:
         corpus_size(args.seconds)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.backends import mkldnn
 
 from nnfuzz.errors import ModelRaised, NnfuzzError
 from nnfuzz.layout import placed, swift, usable
@@ -18,6 +19,7 @@ from nnfuzz.records import Model, Seen
 
 ACTIVATIONS_AT_ONCE = {"cpu": 2**24}  # more does not run faster; elsewhere memory is the limit
 ACTIVATIONS_ELSEWHERE = 2**28
+SMALL = 2**22  # multiplications for an input
 HUNG = -1  # in Seen.raised: not run, since a model once hung on it
 
 Chunk = tuple[Tensor, Tensor, Tensor | None, Tensor]  # logits [M,B,K], neurons [B,N], scaled ones, raised [B]
@@ -59,6 +61,7 @@ class Target:
         self._closed = False
         self._affine = [self._normalisation(model) for model in self.models]
         traced = [self._traced(net, example, i, every_layer and i == 0) for i, net in enumerate(nets)]
+        self._own = nets
         self._nets = [
             swift(net, self._feed(example[:2], i), [layer.parts for layer in layers])
             for i, (net, layers) in enumerate(zip(nets, traced, strict=True))
@@ -97,10 +100,11 @@ class Target:
             fed = fed.sub_(affine[0]).div_(affine[1]) if not fed.requires_grad else (fed - affine[0]) / affine[1]
         return fed
 
-    def _logits(self, x: Tensor, index: int) -> Tensor:
-        model = self.models[index]
+    def _logits(self, x: Tensor, index: int, own: bool = False) -> Tensor:
+        """Of one model; with `own`, of the network as it came."""
+        model, net = self.models[index], (self._own if own else self._nets)[index]
         with _blaming(model):
-            out = self._nets[index](self._feed(x, index))
+            out = net(self._feed(x, index))
         if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != len(x):
             came = f"a tensor of shape {tuple(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
             raise NnfuzzError(
@@ -139,9 +143,13 @@ class Target:
             if len(x) > 1:
                 parts = [self._attempt(half) for half in (x[: len(x) // 2], x[len(x) // 2 :])]
                 return _joined(parts)
-            if str(error) not in self.complaints:
-                self.complaints.append(str(error))
-            return self._nothing(x, self.complaints.index(str(error)) + 1)
+            return self._nothing(x, self._complaint(error))
+
+    def _complaint(self, error: ModelRaised) -> int:
+        """Its number, from 1 up; the same words have the same."""
+        if str(error) not in self.complaints:
+            self.complaints.append(str(error))
+        return self.complaints.index(str(error)) + 1
 
     def _nothing(self, x: Tensor, raised: int) -> Chunk:
         """In place of answers."""
@@ -179,12 +187,24 @@ class Target:
         return _seen(found)[order]
 
     def alone(self, x: Tensor) -> Seen:
-        """Each input in a pass of its own."""
-        size, self.batch_size = self.batch_size, 1
-        try:
+        """Each input in a pass of its own, through the networks as they came. No neurons are read, which would take
+        nearly as long again."""
+        small = self.device.type == "cpu" and self.work < SMALL
+        with _plainly() if small else nullcontext():
+            one_by_one = [self._scores(x[row : row + 1]) for row in range(len(x))]
+        if not one_by_one:
             return self(x)
-        finally:
-            self.batch_size = size
+        logits, raised = zip(*one_by_one, strict=True)
+        none = torch.empty(len(x), 0)
+        return Seen(torch.cat(logits, 1).cpu(), none, {"raised": torch.tensor(raised)} if any(raised) else {})
+
+    def _scores(self, x: Tensor) -> tuple[Tensor, int]:
+        """[M,1,K] of one input, and 0, or the number of the complaint in place of scores."""
+        try:
+            with self.guard(x), torch.no_grad():
+                return torch.stack([self._logits(x, i, own=True) for i in range(len(self.models))]), 0
+        except ModelRaised as error:
+            return self._nothing(x, number := self._complaint(error))[0], number
 
     def _run(self, x: Tensor, grad: bool) -> Seen:
         with torch.set_grad_enabled(grad):
@@ -250,6 +270,17 @@ def _seen(chunk: Chunk) -> Seen:
 
 def _chunk(seen: Seen) -> Chunk:
     return seen.logits.to(seen.neurons.device), seen.neurons, seen.features.get("scaled"), seen.raised
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Inside, oneDNN is not used: for one small image its preparations take longer than its convolutions."""
+    before = mkldnn.enabled
+    mkldnn.enabled = False  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        mkldnn.enabled = before
 
 
 @contextmanager

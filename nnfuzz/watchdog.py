@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,23 +30,24 @@ FOLDER, BATCH = "hung", "batch.npz"
 
 
 class Watchdog:
-    """`guard` for a Target, while it is entered."""
+    """`guard` for a Target, while it is entered; without a run, nothing is saved."""
 
-    def __init__(self, run: Path, seconds: float) -> None:
-        self.run, self.seconds = run, seconds
-        self._path = run / ".in-flight"
+    def __init__(self, seconds: float, run: Path | None = None) -> None:
+        self.seconds, self.run = seconds, run
 
     def __enter__(self) -> Watchdog:
+        handle, path = tempfile.mkstemp(prefix="nnfuzz-")
+        self._file = os.fdopen(handle, "w+b")
         self._room(0)
-        command = _python("nnfuzz.watchdog", str(os.getpid()), str(self.run), str(self.seconds))
+        run = [str(self.run)] if self.run else []
+        command = python("nnfuzz.watchdog", str(os.getpid()), path, str(self.seconds), *run)
         self._other = subprocess.Popen(command, stdin=subprocess.PIPE)
         return self
 
     def _room(self, size: int) -> None:
         """uint8 inputs only: what a run executes are pixels."""
-        with self._path.open("w+b") as file:
-            file.truncate(HEAD.size + size)
-            self._memory = mmap.mmap(file.fileno(), HEAD.size + size)
+        self._file.truncate(HEAD.size + size)
+        self._memory = mmap.mmap(self._file.fileno(), HEAD.size + size)
 
     @contextmanager
     def __call__(self, x: Tensor) -> Iterator[None]:
@@ -64,10 +66,11 @@ class Watchdog:
         assert self._other.stdin
         self._other.stdin.close()
         self._other.wait()
-        self._path.unlink(missing_ok=True)
+        self._memory.close()
+        self._file.close()
 
 
-def _python(module: str, *args: str) -> list[str]:
+def python(module: str, *args: str) -> list[str]:
     """A command that runs a module where this process finds it. With -m Python would look into the working folder
     first, and a folder with other people's files may hold a select.py."""
     path = [place for place in sys.path if place]
@@ -91,29 +94,38 @@ def in_flight(path: Path, patience: float) -> np.ndarray | None:
         return None
 
 
-def watch(process: int, run: Path, patience: float) -> None:
+def watch(process: int, memory: Path, patience: float, run: Path | None) -> None:
     """Until the run closes our standard input, by ending in whatever way."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run
-    while not select.select([sys.stdin], [], [], POLL)[0]:
-        inputs = in_flight(run / ".in-flight", patience)
-        if inputs is not None:
-            end(process, run, patience, inputs)
-            return
+    try:
+        while not select.select([sys.stdin], [], [], POLL)[0]:
+            inputs = in_flight(memory, patience)
+            if inputs is not None:
+                end(process, patience, inputs, run)
+                return
+    finally:
+        memory.unlink()
 
 
-def end(process: int, run: Path, patience: float, inputs: np.ndarray) -> None:
-    """Save first, then kill, then find out which one it was."""
+def end(process: int, patience: float, inputs: np.ndarray, run: Path | None) -> None:
+    """Save first, then find out which one it was, then kill: when the run has ended, its input is there."""
+    late = f"nnfuzz: the model did not come back within {patience:g} s"
+    if run is None:
+        os.kill(process, signal.SIGKILL)
+        print(f"{late}; it was ended", file=sys.stderr)
+        return
     kept = save(run, inputs)
-    os.kill(process, signal.SIGKILL)
     if len(inputs) > 1:
-        print(f"nnfuzz: the model has not come back for {patience:g} s; looking for the input", file=sys.stderr)
-        subprocess.run(_python("nnfuzz.hunting.isolate", str(run)), stdin=subprocess.DEVNULL)
+        print(f"{late}; looking for the input", file=sys.stderr)
+        subprocess.run(python("nnfuzz.hunting.isolate", str(run)), stdin=subprocess.DEVNULL)
         if kept.exists():  # none of them alone: all stay out from now on
             kept = kept.rename(kept.with_name(f"{len(list(kept.parent.iterdir())):02d}.npz"))
+        os.kill(process, signal.SIGKILL)
         return
+    os.kill(process, signal.SIGKILL)
     print(
-        f"nnfuzz: the model did not come back within {patience:g} s from the input in {kept}; it was ended, what was"
-        f" found before is kept, and nnfuzz resume {run} goes on without that input",
+        f"{late} from the input in {kept}; it was ended, what was found before is kept, and nnfuzz resume {run} goes on"
+        " without that input",
         file=sys.stderr,
     )
 
@@ -135,4 +147,4 @@ def save(run: Path, inputs: np.ndarray) -> Path:
 
 
 if __name__ == "__main__":
-    watch(int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]))
+    watch(int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4]) if len(sys.argv) > 4 else None)

@@ -6,29 +6,19 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nnfuzz.cli import options as o
 from nnfuzz.cli.display import Display
 
+if TYPE_CHECKING:
+    from nnfuzz.triage import Group
+
 All = Annotated[bool, typer.Option("--all", help="Every finding, not every group")]
 Csv = Annotated[bool, typer.Option("--csv", help="Every finding as CSV on standard output, nothing else there")]
-COLUMNS = (
-    "id",
-    "kind",
-    "image",
-    "seed",
-    "label",
-    "answers",
-    "confidences",
-    "mutations",
-    "confirmed",
-    "group",
-    "doubtful",
-    "error",
-)
+COLUMNS = ("id", "kind", "image", "seed", "label", "answers", "confidences", "mutations", "confirmed", "group")
 
 
 def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: o.Json = False) -> None:
@@ -56,11 +46,11 @@ def findings(run: o.Run, everything: All = False, as_csv: Csv = False, as_json: 
             table.writerows(
                 {n: json.dumps(v) if isinstance(v, list | tuple | bool) else v for n, v in r.items()} for r in rows
             )
-        display.finish({
-            "run": run, **numbered(found), "findings": rows,
-            "groups_found": [
-                {"id": g.id, "kind": g.kind, "right": g.right, "answer": g.answer, "representative": g.representative,
-                 "size": g.size, "seeds": g.seeds, "plausibility": round(g.plausibility, 4),
-                 "doubtful": g.doubtful} for g in found.groups
-            ],
-        })  # fmt: skip
+        if as_json:
+            listed = [_plain(group) for group in found.groups]
+            display.finish({"run": run, **numbered(found), "findings": rows, "groups_found": listed})
+
+
+def _plain(group: Group) -> dict[str, Any]:
+    names = ("id", "kind", "right", "answer", "representative", "size", "seeds", "doubtful")
+    return {**{name: getattr(group, name) for name in names}, "plausibility": round(group.plausibility, 4)}

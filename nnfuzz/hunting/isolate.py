@@ -15,7 +15,7 @@ def isolate(path: Path) -> None:
     run = Run(path.absolute())
     ask = asked(run)
     x = hung_batch(run.path / FOLDER / BATCH)
-    with where(run), Watchdog(run.path, ask.hang_seconds or 60.0) as guard:
+    with where(run), Watchdog(ask.hang_seconds or 60.0, run.path) as guard:
         subject = open_subject(ask.model, ask.data, ask.settings, ask.criteria, guard, beside=ask.beside)
         with subject.target as target:
             target.alone(x)

@@ -12,7 +12,7 @@ from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting.prepare import Prepared
 from nnfuzz.lineage import lineage
 from nnfuzz.opening import Subject
-from nnfuzz.records import Batch, Finding, Kind, Seen, Step
+from nnfuzz.records import Batch, Finding, Kind, Step
 from nnfuzz.roles import Oracle
 from nnfuzz.store import RunFolder, ending
 from nnfuzz.tally import Tally, fingerprints
@@ -49,9 +49,9 @@ class Recorder:
     def read(self, step: Step) -> list[Finding]:
         """The findings that are new."""
         tally, folder, corpus = self.tally, self.folder, self.prey.campaign.corpus
-        first = tally.distinct
+        first, seconds = tally.distinct, tally.seconds  # before they are confirmed: that is no search
         rows = tally.read(step)
-        found = self._describe(step, rows, first) if len(rows) else []
+        found = self._describe(step, rows, first, round(seconds, 3)) if len(rows) else []
         tally.flaky += sum(not finding.confirmed for finding in found)
         if self.prey.ledger:
             self.prey.ledger.read(step)
@@ -79,34 +79,35 @@ class Recorder:
             now = round(self.tally.seconds, 3)
             self.reached |= {name: now for name in sorted(missing) if counts[name] >= self.reach[name]}
 
-    def _describe(self, step: Step, rows: Tensor, first: int) -> list[Finding]:
+    def _describe(self, step: Step, rows: Tensor, first: int, seconds: float) -> list[Finding]:
         found, seen, verdict = step.children[rows], step.seen[rows], step.verdict[rows]
-        campaign, target = self.prey.campaign, self.subject.target
         runs = verdict != Kind.HUNG
         repeated = torch.zeros_like(verdict)
-        repeated[runs] = confirm(target, campaign.oracle, found[runs], verdict[runs])
+        repeated[runs] = confirm(self.subject.target, self.prey.campaign.oracle, found[runs], verdict[runs])
         sure, answer = seen.logits.softmax(2).max(2)  # [M,B]
         answer = torch.where(seen.raised != 0, -1, answer)
         seed_answer = found.notes.get("answer", torch.full_like(found.label, -1)).reshape(len(found), -1)
         if self.prey.ledger:  # seeds that both versions read are the only ones admitted
             seed_answer = seed_answer.expand(-1, 2)
-        trails = lineage(campaign.corpus, found, self._operators)
-        seconds = round(self.tally.seconds, 3)
+        sure = sure.double().mul(1e6).round().div(1e6)
+        columns = zip(
+            [Kind(kind).label for kind in verdict.tolist()], found.seed.tolist(), found.label.tolist(),
+            map(tuple, seed_answer.tolist()), map(tuple, answer.T.tolist()), map(tuple, sure.T.tolist()),
+            lineage(self.prey.campaign.corpus, found, self._operators), repeated.tolist(),
+            (ASKED * runs).tolist(), map(self._error, seen.raised.tolist()), strict=True,
+        )  # fmt: skip
+        end = ending(found.x[0])
         return [
             Finding(
-                id=first + i, kind=Kind(kind).label,
-                image=f"findings/{first + i:06d}-{Kind(kind).label}.{ending(found.x[i])}",
-                seed=int(found.seed[i]), label=int(found.label[i]), seed_answers=tuple(seed_answer[i].tolist()),
-                answers=tuple(answer[:, i].tolist()), confidences=tuple(round(c, 6) for c in sure[:, i].tolist()),
-                mutations=trails[i], repeated=int(repeated[i]), asked=ASKED * bool(runs[i]), seconds=seconds,
-                error=self._error(seen, i),
+                number, kind, f"findings/{number:06d}-{kind}.{end}", seed, label, seed_answers, answers, confidences,
+                mutations, again, asked, seconds, error,
             )
-            for i, kind in enumerate(verdict.tolist())
+            for number, (kind, seed, label, seed_answers, answers, confidences, mutations, again, asked, error)
+            in enumerate(columns, first)
         ]  # fmt: skip
 
-    def _error(self, seen: Seen, row: int) -> str:
-        number = int(seen.raised[row])
-        return self.subject.target.complaints[number - 1] if number > 0 else ""
+    def _error(self, raised: int) -> str:
+        return self.subject.target.complaints[raised - 1] if raised > 0 else ""
 
     def _store(self, folder: RunFolder, step: Step, rows: Tensor, found: list[Finding]) -> None:
         if not found:

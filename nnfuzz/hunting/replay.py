@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from math import nan
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from nnfuzz import data
+from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting.ask import ORACLES
 from nnfuzz.hunting.reopen import asked, where
 from nnfuzz.opening import Settings, Subject, open_subject
 from nnfuzz.records import Batch, Finding, Kind, Seen
 from nnfuzz.store import Run
 from nnfuzz.target import Target
-from nnfuzz.watchdog import Watchdog
+from nnfuzz.watchdog import Watchdog, python
 
 REPRODUCED, FIXED, CHANGED = "REPRODUCED", "FIXED", "CHANGED"
 ROWS, BYTES = 1000, 1 << 28  # loaded at once
+USUAL = Settings()
 
 
 @dataclass(frozen=True)
@@ -36,18 +44,22 @@ class Replayed:
 
 def replay(
     path: Path, ids: Sequence[int] = (), model: str | None = None, settings: Settings | None = None,
-    trust: bool = False,
-) -> list[Replayed]:  # fmt: skip
-    """Execute findings from their files; no ids: all of them. `settings` are how another model is fed."""
+    trust: bool = False, patient: bool = True,
+) -> Iterator[Replayed]:  # fmt: skip
+    """Execute findings from their files; no ids: all of them. `settings` hold where they differ from the usual ones,
+    and those of the run elsewhere. What once hung is executed last, in processes of its own unless not `patient`."""
     run = Run(path.absolute())
-    findings = sorted(run.chosen(tuple(ids)), key=lambda finding: finding.kind == Kind.HUNG.label)
-    if not findings:
-        return []
-    with opened(run, findings, model, settings, trust) as subject:
-        rows = max(1, min(ROWS, BYTES // run.pixels(findings[0]).nbytes))
-        parts = [findings[i : i + rows] for i in range(0, len(findings), rows)]
-        done = [one for part in parts for one in _judged(run, part, subject.target)]
-    return sorted(done, key=lambda one: one.finding.id)
+    findings = run.chosen(tuple(dict.fromkeys(ids)))
+    apart = Kind.HUNG.label if patient else None
+    others = [finding for finding in findings if finding.kind != apart]
+    if others:
+        rows = max(1, min(ROWS, BYTES // run.pixels(others[0]).nbytes))
+        with opened(run, others, model, settings, trust) as subject:
+            for i in range(0, len(others), rows):
+                yield from _judged(run, others[i : i + rows], subject.target)
+    for finding in findings:
+        if finding.kind == apart:
+            yield again(run.path, finding, model, settings, trust)
 
 
 @contextmanager
@@ -57,14 +69,21 @@ def opened(
 ) -> Iterator[Subject]:  # fmt: skip
     """The run's model, or another one, watched over; the images are the seeds of these findings."""
     ask = asked(run, str(Path(model).absolute()) if model and Path(model).exists() else model, trust)
-    settings = replace(settings or ask.settings, trust_model=ask.settings.trust_model)
+    settings = replace(_fed(ask.settings, settings), trust_model=ask.settings.trust_model)
     images = _originals(run, findings)
     with (
         where(run, trust) if model is None else nullcontext(),
-        Watchdog(run.path, ask.hang_seconds or 60.0) as guard,
+        Watchdog(ask.hang_seconds or 60.0) as guard,
         open_subject(ask.model, images, settings, (), guard, beside=ask.beside) as subject,
     ):
         yield subject
+
+
+def _fed(before: Settings, now: Settings | None) -> Settings:
+    """As the run fed its model, unless something else is said; which layers were probed does not matter any more."""
+    said = {} if now is None else {name: value for name, value in asdict(now).items() if value != getattr(USUAL, name)}
+    where = {} if now is None else {"device": now.device, "batch_size": now.batch_size}
+    return replace(before, layers=(), exclude=(), resize=None, **{**said, **where})
 
 
 def _originals(run: Run, findings: Sequence[Finding]) -> data.Images:
@@ -108,3 +127,34 @@ def _compared(finding: Finding, seen: Seen, verdict: int) -> Replayed:
     same = kind == finding.kind and (answers == finding.answers or kind == Kind.NOT_FINITE.label)
     status = FIXED if verdict == Kind.NOTHING else REPRODUCED if same else CHANGED
     return Replayed(finding, status, kind, answers, tuple(sure.tolist()))
+
+
+def again(path: Path, finding: Finding, model: str | None, settings: Settings | None, trust: bool) -> Replayed:
+    """One that hung, in a process that is ended if it hangs again."""
+    said = json.dumps([str(path), finding.id, model, None if settings is None else asdict(settings), trust])
+    done = subprocess.run(python(__name__, said), capture_output=True, text=True)
+    if done.returncode == -signal.SIGKILL:
+        nothing = len(finding.answers)
+        return Replayed(finding, REPRODUCED, Kind.HUNG.label, (-1,) * nothing, (nan,) * nothing)
+    if done.returncode:
+        raise NnfuzzError((done.stderr.strip().splitlines() or ["the replay ended without a word"])[-1])
+    status, kind, answers, confidences = json.loads(done.stdout.splitlines()[-1])
+    return Replayed(finding, status, kind, tuple(answers), tuple(confidences))
+
+
+def _main(said: str) -> None:
+    path, number, model, settings, trust = json.loads(said)
+    given = None if settings is None else Settings(**{name: _tupled(value) for name, value in settings.items()})
+    try:
+        (one,) = replay(Path(path), (number,), model, given, trust, patient=False)
+    except NnfuzzError as error:
+        sys.exit(str(error))
+    print(json.dumps([one.status, one.kind, one.answers, one.confidences]))
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -52,7 +52,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
     with ExitStack() as stack:
         if folder:
             stack.callback(folder.close)
-        guard = stack.enter_context(Watchdog(folder.path, ask.hang_seconds)) if folder and ask.hang_seconds else None
+        guard = stack.enter_context(Watchdog(ask.hang_seconds, folder.path)) if folder and ask.hang_seconds else None
         try:
             subject = stack.enter_context(_opened(ask, guard or nullcontext, folder, watch))
             recorder = Recorder(subject, _prepared(ask, subject, watch), folder, ask.reach)

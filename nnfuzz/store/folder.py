@@ -7,7 +7,8 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -63,10 +64,12 @@ class RunFolder:
     """Everything goes into one open transaction that `checkpoint` commits: a run that is killed stands again where its
     last checkpoint was. Only the inputs of findings are files, whole from the moment they are there."""
 
-    def __init__(self, path: Path, base: sqlite3.Connection) -> None:
-        self.path, self._base = path, base
+    def __init__(self, path: Path, base: sqlite3.Connection, reader: sqlite3.Connection | None = None) -> None:
+        self.path, self._base, self._reader = path, base, reader
         self.fresh = False
         self._stats: TextIO | None = None
+        self._rows = 0  # of the corpus that were written down
+        self._originals: set[int] = set()  # whose image is there
         with _writing(path):
             self._base.execute("PRAGMA busy_timeout = 0")
             self._base.execute("BEGIN IMMEDIATE")  # held from commit to commit: nobody else can write
@@ -82,33 +85,44 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path) -> RunFolder:
-        return cls(path, schema.reopen(path / BASE))
+        """A run to go on with, locked; it is left as it is until `take_back`."""
+        # SQLite folds its log into the file when the last connection closes, unless that one only reads.
+        with ExitStack() as opened:
+            reader = opened.enter_context(closing(schema.read(path / BASE)))
+            base = opened.enter_context(closing(schema.reopen(path / BASE)))
+            folder = cls(path, base, reader)
+            opened.pop_all()
+        return folder
 
     def take_back(self) -> None:
-        """Remove what was written after the last checkpoint; it will be written again."""
+        """Go on from the last checkpoint: what was written after it is removed, and will be written again."""
         with _writing(self.path):
             held = {image for (image,) in self._base.execute("SELECT image FROM findings")}
             for file in (self.path / "findings").iterdir():
                 name = f"findings/{file.name.removeprefix('.').removesuffix('.part')}"
-                if name not in held and inputs.NAME.fullmatch(name):  # what nnfuzz did not write stays
+                ours = inputs.NAME.fullmatch(name)  # what nnfuzz did not write stays
+                if ours and f"findings/{file.name}" not in held:
                     file.unlink()
+            for name in (RUN, RESULT, STATS, "report.html"):
+                (self.path / f".{name}.part").unlink(missing_ok=True)
             self._cut_stats()
+            (self._rows,) = self._base.execute("SELECT COALESCE(SUM(rows), 0) FROM corpus").fetchone()
+            self._originals = {seed for (seed,) in self._base.execute("SELECT seed FROM seeds")}
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._reader:
+            self._reader.close()
+            self._reader = None
 
     def _cut_stats(self) -> None:
-        (seconds,) = self._base.execute("SELECT MAX(CAST(seconds AS REAL)) FROM steps").fetchone()
         path = self.path / STATS
         if not path.exists():
             return
-        try:
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))
-            kept = [row for row in rows[1:] if row and float(row[0]) <= (seconds or 0)]
-        except (ValueError, csv.Error) as error:
-            raise NnfuzzError(f"expected numbers in {path} and came {error}; the run is damaged") from error
-        part = path.with_name(f".{STATS}.part")
-        with part.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(rows[:1] + kept)
-        os.replace(part, path)
+        (seconds,) = self._base.execute("SELECT MAX(CAST(seconds AS REAL)) FROM steps").fetchone()
+        rows = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        whole = [row for row in rows[1:] if row.count(",") == rows[0].count(",") and _number(row) <= (seconds or 0)]
+        write(self.path, STATS, "".join(f"{row}\r\n" for row in rows[:1] + whole))
 
     def describe(self, configuration: Mapping[str, Any]) -> None:
         self._json(RUN, configuration)
@@ -121,19 +135,20 @@ class RunFolder:
 
     def step(self, number: int, counts: Mapping[str, Any], coverage: Mapping[str, float]) -> None:
         """The counters after a turn."""
-        row = {"step": number, **counts, "coverage": json.dumps(coverage)}
-        self._insert("steps", row)
+        self._insert("steps", [{"step": number, **counts, "coverage": json.dumps(coverage)}])
 
     def keep(self, step: int, batch: Batch) -> None:
         """Rows that the corpus took, in order; `parent` is where they came from."""
         columns = {"x": batch.x, "label": batch.label, "seed": batch.seed, "parent": batch.parent}
         packed = pack({**columns, "notes": dict(batch.notes)})
-        (before,) = self._base.execute("SELECT COALESCE(SUM(rows), 0) FROM corpus").fetchone()
-        self._insert("corpus", {"step": step, "first": before, "rows": len(batch), "columns": packed})
+        self._insert("corpus", [{"step": step, "first": self._rows, "rows": len(batch), "columns": packed}])
+        self._rows += len(batch)
 
     def kept(self) -> Iterator[Batch]:
         """What `keep` was given, in order."""
-        for (packed,) in self._base.execute("SELECT columns FROM corpus ORDER BY step"):
+        # One by one: a connection whose query somebody gave up halfway would stay open after it is closed.
+        for (step,) in self._base.execute("SELECT step FROM corpus ORDER BY step").fetchall():
+            packed = self._base.execute("SELECT columns FROM corpus WHERE step = ?", (step,)).fetchall()[0][0]
             try:
                 columns = unpack(packed)
                 notes = columns.pop("notes")
@@ -145,19 +160,22 @@ class RunFolder:
         self, step: int, found: Sequence[Finding], x: Tensor, parent: Tensor, fingerprint: Tensor, features: Tensor
     ) -> None:
         """New findings, with what is only needed to compare them."""
-        rows = zip(found, x, parent.tolist(), fingerprint.tolist(), features.float().numpy(), strict=True)
-        for finding, pixels, parent_id, key, seen in rows:
-            with _writing(self.path):
+        with _writing(self.path):
+            for finding, pixels in zip(found, x, strict=True):
                 inputs.save(pixels, self.path / finding.image)
-            self._insert("findings", {
+        columns = zip(found, parent.tolist(), fingerprint.tolist(), features.float().numpy(), strict=True)
+        self._insert("findings", [
+            {
                 "id": finding.id, "step": step, "kind": finding.kind, "image": finding.image, "seed": finding.seed,
                 "label": finding.label, "seed_answers": json.dumps(finding.seed_answers),
                 "answers": json.dumps(finding.answers), "confidences": json.dumps(finding.confidences),
                 "mutations": json.dumps([[m.operator, *m.param] for m in finding.mutations]),
                 "repeated": finding.repeated, "asked": finding.asked, "seconds": finding.seconds,
-                "error": finding.error, "doubtful": finding.doubtful,
-                "parent": parent_id, "fingerprint": key, "features": seen.tobytes(),
-            })  # fmt: skip
+                "error": finding.error, "doubtful": finding.doubtful, "parent": parent_id, "fingerprint": key,
+                "features": seen.tobytes(),
+            }
+            for finding, parent_id, key, seen in columns
+        ])  # fmt: skip
 
     def doubt(self, doubtful: Mapping[int, bool]) -> None:
         """What independent models make of findings, by id."""
@@ -168,13 +186,14 @@ class RunFolder:
 
     def original(self, seed: int, x: Tensor) -> None:
         """The image that findings began with."""
-        with _writing(self.path):
-            self._base.execute("INSERT OR IGNORE INTO seeds VALUES (?, ?)", (seed, pack(x)))
+        if seed not in self._originals:
+            self._originals.add(seed)
+            self._insert("seeds", [{"seed": seed, "x": pack(x)}])
 
-    def _insert(self, table: str, row: Mapping[str, Any]) -> None:
-        places = ", ".join(f":{name}" for name in row)
+    def _insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        places = ", ".join(f":{name}" for name in rows[0])
         with _writing(self.path):
-            self._base.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
+            self._base.executemany(f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES ({places})", rows)
 
     def checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
         """From here a killed run goes on."""
@@ -214,5 +233,14 @@ class RunFolder:
     def close(self) -> None:
         """What came after the last checkpoint is not kept."""
         self._base.close()
+        self._let_go()
         if self._stats is not None:
             self._stats.close()
+
+
+def _number(row: str) -> float:
+    """The first value of a line; one that is none is later than all others."""
+    try:
+        return float(row.partition(",")[0])
+    except ValueError:
+        return inf

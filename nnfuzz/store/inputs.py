@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.picture import as_image
+from nnfuzz.store import png
 
 NAME = re.compile(r"findings/\d{6,}-[a-z][a-z-]*\.(png|npz)")
 LARGEST = 1 << 28  # bytes that one input may take when it is read
@@ -28,7 +28,7 @@ def save(x: Tensor, path: Path) -> None:
     part = path.with_name(f".{path.name}.part")
     with part.open("wb") as file:
         if path.suffix == ".png":
-            as_image(x).save(file, "PNG", compress_level=1)
+            file.write(png.encode(x))
         else:
             np.savez_compressed(file, x=x.numpy())
     os.replace(part, path)

@@ -38,10 +38,10 @@ def create(path: Path) -> sqlite3.Connection:
 
 
 def reopen(path: Path) -> sqlite3.Connection:
-    """An existing run.db, checked, open for writing by nobody else."""
+    """An existing run.db, checked, open for writing."""
     with closing(read(path)) as base, _understood(path):
         if (said := base.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise _damaged(path, said)
+            raise _damaged(path, said.splitlines()[-1])
     return _writing(sqlite3.connect(path, isolation_level=None))
 
 
@@ -56,7 +56,10 @@ def read(path: Path) -> sqlite3.Connection:
     """An existing run.db, checked, for reading; it is left as it is."""
     if not path.is_file() or path.is_symlink():
         raise NnfuzzError(f"expected a run with a {path.name} in {path.parent} and there is none; check the folder")
-    base = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, isolation_level=None)
+    log = path.with_name(f"{path.name}-wal")
+    # Where there is no log nobody is writing, and SQLite need not leave one beside what it only reads.
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    base = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None)
     try:
         base.execute("PRAGMA trusted_schema = OFF")
         base.execute("PRAGMA cell_size_check = ON")

@@ -30,7 +30,7 @@ def test_the_watchdog_takes_no_modules_from_where_it_is_started(
 ) -> None:
     mark = planted(tmp_path / "evil")
     monkeypatch.chdir(tmp_path / "evil")
-    with Watchdog(tmp_path, 60.0) as guard:
+    with Watchdog(60.0, tmp_path) as guard:
         guard._other.stdin.close()  # type: ignore[union-attr]
         assert guard._other.wait(30) == 0
     assert not mark.exists()
