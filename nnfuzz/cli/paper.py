@@ -86,6 +86,8 @@ def paper(
             show(display, one)
         for file in [*deephunter.write(result, made, out), *dlfuzz.write_curves(result, out)] if out else ():
             display.say("written", file)
+        if result["ended"] == "interrupted":
+            display.say("warning", "interrupted: what is missing was not run, and the last search was cut short")
         display.finish(result)
     if result["ended"] == "interrupted":
         raise typer.Exit(STOPPED_EARLY)

@@ -43,7 +43,6 @@ def test_without_test_images_it_says_so(nnfuzz: Run) -> None:
         (("digits", "--out", "w.pt"), "expected --out as a .safetensors file"),
         (("digits", "--out", "net.py/w.safetensors"), "expected to write weights here"),
         (("digits", "--data", "bare.npz"), "expected a label for every image of bare.npz"),
-        (("digits", "--data", "images.npz", "--resize", "2"), "give --resize HxW"),
     ],
 )
 def test_refused_before_the_training(refused: Callable[..., str], options: tuple[str, ...], sentence: str) -> None:

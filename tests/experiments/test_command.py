@@ -56,4 +56,4 @@ def test_mistakes(arguments: tuple[str, ...], sentence: str) -> None:
 def test_unknown_paper() -> None:
     done = CliRunner().invoke(app, ["paper", "deepthought"])
     assert isinstance(done.exception, NnfuzzError)
-    assert str(done.exception) == "expected the paper deephunter, and came 'deepthought'"
+    assert re.fullmatch("expected a paper among deephunter.*, and came 'deepthought'", str(done.exception))
