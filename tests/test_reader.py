@@ -12,7 +12,7 @@ from nnfuzz.reader import Reader, Tapped
 from nnfuzz.records import Model
 from tests.conftest import generator
 
-TYPES = [torch.float64, torch.bfloat16]
+TYPES = [torch.float64, torch.float32, torch.bfloat16]
 
 
 def digits(rows: int) -> Tensor:
