@@ -31,13 +31,13 @@ READS = 0.5  # of the images it is to guard, below which a guard is of no use
 
 
 def fidelity(
-    name: str, models_: tuple[Model, ...], seeds: Batch, train: data.Images, *, threshold: float | None = None,
+    name: str, old: Model, seeds: Batch, train: data.Images, *, threshold: float | None = None,
     guard: str | None = None, layer: str | None = None, device: str = "cpu", seed: int = 0,
     say: Say = lambda name, text: None,
 ) -> Validity | None:  # fmt: skip
     """The part, with what it needs found or trained once; None where nothing is to be asked.
 
-    `models_`: those under test, the old one first. `train`: what a guard or a discriminator learns from.
+    `old`: the model under test, the older one of a pair. `train`: what a guard or a discriminator learns from.
     `threshold`: the least probability, similarity or cosine; the share of real images that may be refused; the number
     of jittered copies.
     """
@@ -47,13 +47,13 @@ def fidelity(
     if name == "label":
         return _guarded(guard, seeds, train, bar, device, seed, say)
     if name == "consistent":
-        return Consistent.of(Reader(models_[0], seeds.x, device), seeds, int(bar))
+        return Consistent.of(Reader(old, seeds.x, device), seeds, int(bar))
     if name == "ssim":
         return Similar.of(seeds, bar)
     if name in ("gan", "gan-calibrated"):
         return _faithful(name, seeds, train, bar, device, seed, say)
     if name == "features":
-        return _alike(models_[0], layer, seeds, bar, device)
+        return _alike(old, layer, seeds, bar, device)
     return None
 
 

@@ -12,12 +12,14 @@ from nnfuzz.layout import placed, quick, swift
 from nnfuzz.probe import discover
 from nnfuzz.records import Model
 
-ACTIVATIONS_AT_ONCE = 2**24
+ROWS, ACTIVATIONS_AT_ONCE = 128, 2**24
 
 
 class Reader:
     """`read(x)`: uint8 [B,C,H,W] -> float32 scores [B,K], row by row whatever rows are beside them.
 
+    Every pass has the same number of rows, the last one filled up: matrix kernels are chosen by that number, and sum in
+    another order for another one.
     `dtype` None: bfloat16 where the processor multiplies matrices of it, which is several times as fast; else float32.
     In bfloat16 the last layer is still summed in float64, so that scores are fine enough to compare.
     """
@@ -37,13 +39,15 @@ class Reader:
                 layers = discover(net, self._fed(example[:1]).to(first))
                 net = swift(net, self._fed(example[:2]).to(first), [layer.parts for layer in layers])
                 self._net = _in(net, self.dtype)
+                self.batch_size = max(
+                    8, min(ROWS, ACTIVATIONS_AT_ONCE // max(1, sum(layer.elements for layer in layers)))
+                )
                 self.classes = self(example[:1]).shape[1]
         except Exception as error:
             raise NnfuzzError(
                 f"expected {model.name} to give scores for images of {'x'.join(map(str, example.shape[1:]))} and came "
                 f"{type(error).__name__}: {error}; give a model that takes such images"
             ) from error
-        self.batch_size = max(8, min(512, ACTIVATIONS_AT_ONCE // max(1, sum(layer.elements for layer in layers))))
 
     def _fed(self, x: Tensor) -> Tensor:
         return (x.to(self.device, torch.float32) / 255 - self._mean) / self._std
@@ -52,10 +56,14 @@ class Reader:
         if not len(x):
             return torch.zeros(0, self.classes)
         with torch.no_grad():
-            parts = torch.split(x, getattr(self, "batch_size", len(x)))
-            out = torch.cat([self._net(self._fed(part).to(self.dtype)).float() for part in parts])
+            out = torch.cat([self._pass(part) for part in torch.split(x, self.batch_size)])
         out = out if self.output == "logits" else out.clamp_min(torch.finfo(torch.float32).tiny).log()
         return out.cpu()
+
+    def _pass(self, x: Tensor) -> Tensor:
+        fed = self._fed(torch.cat([x, x.new_zeros(self.batch_size - len(x), *x.shape[1:])]))
+        out: Tensor = self._net(fed.to(self.dtype))
+        return out[: len(x)].float()
 
     def __repr__(self) -> str:
         return self.name

@@ -23,7 +23,8 @@ def distort(x: Tensor, rng: Generator) -> Tensor:
     x = x.float()
     for step, share in STEPS:
         rows = (torch.rand(len(x), generator=rng) < share).nonzero().flatten()
-        x = x.index_copy(0, rows, step(x.index_select(0, rows), rng).round_().clamp_(0, 255))
+        if len(rows):
+            x = x.index_copy(0, rows, step(x.index_select(0, rows), rng).round_().clamp_(0, 255))
     return x
 
 

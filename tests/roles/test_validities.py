@@ -1,16 +1,32 @@
-"""Every validity: one bool a row, no row depends on another; and Equation 1 against its definition."""
+"""Every validity: one bool a row, no row depends on another; and each against its definition."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
+from skimage.metrics import structural_similarity
+from torch import Tensor
 
 from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
-from nnfuzz.validity import AllOf, Differs, L0Linf
+from nnfuzz.validity import (
+    Alike,
+    AllOf,
+    BySeed,
+    Calibrated,
+    Consistent,
+    Differs,
+    Faithful,
+    Guarded,
+    L0Linf,
+    Similar,
+    ssim,
+)  # fmt: skip
+from nnfuzz.validity.consistent import JITTERS, jittered
 from tests.conftest import generator
-
-VALIDITIES = {"L0Linf": L0Linf(), "Differs": Differs(), "AllOf": AllOf((L0Linf(), Differs()))}
 
 
 def family(rows: int) -> tuple[Batch, Batch]:
@@ -21,6 +37,30 @@ def family(rows: int) -> tuple[Batch, Batch]:
     delta[: rows // 2] = torch.randint(-50, 51, x[: rows // 2].shape, generator=rng)
     delta[0] = 0
     return parents.child((x.int() + delta).clamp(0, 255).to(torch.uint8)), parents
+
+
+def read(x: Tensor) -> Tensor:
+    """Three classes, by fixed weights; whole numbers in float64, so that no sum is rounded."""
+    weights = torch.randint(-9, 10, (108, 3), generator=generator(5)).double()
+    return x.flatten(1).double() @ weights / 1000
+
+
+def score(x: Tensor) -> Tensor:
+    return read(x)[:, 0]
+
+
+SEEDS = family(60)[1]
+VALIDITIES = {
+    "L0Linf": L0Linf(),
+    "Differs": Differs(),
+    "AllOf": AllOf((L0Linf(), Differs())),
+    "Guarded": Guarded.of(read, SEEDS, threshold=0.9),
+    "Faithful": Faithful.of(score, SEEDS),
+    "Calibrated": Calibrated.of(score, SEEDS.x, share=0.3),
+    "Consistent": Consistent.of(read, SEEDS),
+    "Similar": Similar.of(SEEDS, threshold=0.95),
+    "Alike": Alike.of(read, SEEDS, threshold=0.98),
+}
 
 
 @pytest.mark.parametrize("valid", VALIDITIES.values(), ids=VALIDITIES)
@@ -58,3 +98,81 @@ def test_few_is_counted_exactly_whatever_the_size(size: int) -> None:
     children = Batch.of_seeds(x, reference=torch.zeros_like(x))
     few = (moved < 0.5 * size) | (moved == 0)
     assert L0Linf(alpha=0.5, beta=0.2)(children, children).tolist() == few.tolist()
+
+
+def test_what_is_known_of_a_seed_is_found_by_its_row_in_the_data() -> None:
+    seeds = replace(SEEDS[:3], seed=torch.tensor([7, 2, 40]))
+    values = BySeed(seeds, torch.tensor([70, 20, 400]))
+    assert values(torch.tensor([40, 40, 2, 7])).tolist() == [400, 400, 20, 70]
+    assert values(torch.tensor([], dtype=torch.int64)).tolist() == []
+
+
+def test_the_guard_asks_for_the_label_or_for_its_own_answer_on_the_seed() -> None:
+    chance = read(SEEDS.x).softmax(1)
+    for right in range(3):
+        labelled = replace(SEEDS, label=torch.full((60,), right))
+        assert (Guarded.of(read, SEEDS, 0.5)(labelled, labelled) == (chance[:, right] >= 0.5)).all()
+    own = Guarded.of(read, SEEDS, 0.5)
+    assert own(SEEDS, SEEDS).sum() >= 59
+    assert (own.confidence(SEEDS) == chance.amax(1)).all()
+    assert Guarded.of(read, SEEDS, 0.0)(*family(60)).all()
+
+
+def test_the_bar_of_the_discriminator_is_the_seed_s_and_never_the_parent_s() -> None:
+    children, parents = family(60)
+    valid = Faithful.of(score, SEEDS)
+    assert (valid(children, parents) == (score(children.x) >= score(SEEDS.x))).all()
+    assert valid(SEEDS, SEEDS).all(), "a seed is as real as itself"
+    assert (valid(children, children) == valid(children, parents)).all()
+    strict, loose = Calibrated.of(score, SEEDS.x, 0.5), Calibrated.of(score, SEEDS.x, 0.1)
+    assert strict(SEEDS, SEEDS).sum() == 30
+    assert loose(SEEDS, SEEDS).sum() == 54
+
+
+def test_consistent_is_right_on_every_copy() -> None:
+    children, parents = family(60)
+    for copies in (0, 3, len(JITTERS)):
+        right = read(SEEDS.x).argmax(1)
+        wanted = read(children.x).argmax(1) == right
+        for jitter in JITTERS[:copies]:
+            wanted &= read(jittered(children.x, jitter)).argmax(1) == right
+        assert (Consistent.of(read, SEEDS, copies)(children, parents) == wanted).all()
+
+
+def test_jitters_move_by_a_pixel() -> None:
+    x = torch.zeros(1, 1, 5, 5, dtype=torch.uint8)
+    x[0, 0, 2, 2] = 200
+    assert jittered(x, (1, 0, 0, 1.0, 0))[0, 0, 2, 3] == 200
+    assert jittered(x, (0, -1, 0, 1.0, 0))[0, 0, 1, 2] == 200
+    assert jittered(x, (0, 0, 60, 1.0, 0))[0, 0, 2, 2] == 255
+    assert jittered(x, (0, 0, 0, 0.5, 0))[0, 0, 2, 2] == 100
+    assert (jittered(x, (0, 0, 0, 1.0, 8)) == jittered(x, (0, 0, 0, 1.0, 8))).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 40), (1, 11, 13)])
+def test_structural_similarity_is_that_of_scikit_image(shape: tuple[int, int, int]) -> None:
+    rng = generator(1)
+    x = torch.randint(0, 256, (6, *shape), dtype=torch.uint8, generator=rng)
+    y = (x.int() + torch.randint(-90, 91, x.shape, generator=rng)).clamp(0, 255).to(torch.uint8)
+    y[0], y[1] = x[0], 255 - x[1]
+    wanted = [
+        structural_similarity(
+            a.numpy(),
+            b.numpy(),
+            gaussian_weights=True,
+            sigma=1.5,
+            use_sample_covariance=False,
+            data_range=255,
+            channel_axis=0,
+        )
+        for a, b in zip(x, y, strict=True)
+    ]
+    assert np.allclose(ssim(x, y), wanted, atol=1e-9)
+    assert ssim(x, y)[0] == 1
+
+
+def test_features_point_the_same_way() -> None:
+    children, parents = family(60)
+    a, b = read(children.x).numpy(), read(SEEDS.x).numpy()
+    cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    assert Alike.of(read, SEEDS, 0.98)(children, parents).tolist() == (cosine >= 0.98).tolist()
