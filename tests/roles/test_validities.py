@@ -7,10 +7,15 @@ import torch
 
 from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
-from nnfuzz.validity import AllOf, Differs, L0Linf
+from nnfuzz.validity import AllOf, Differs, L0Linf, RelativeL2
 from tests.conftest import generator
 
-VALIDITIES = {"L0Linf": L0Linf(), "Differs": Differs(), "AllOf": AllOf((L0Linf(), Differs()))}
+VALIDITIES = {
+    "L0Linf": L0Linf(),
+    "Differs": Differs(),
+    "RelativeL2": RelativeL2(0.2),
+    "AllOf": AllOf((L0Linf(), Differs())),
+}
 
 
 def family(rows: int) -> tuple[Batch, Batch]:
@@ -41,6 +46,13 @@ def test_equation_1() -> None:
         apart = (children.x[row].int() - parents.x[row].int()).abs().flatten()
         few = (apart > 0).sum() < 0.02 * 108
         assert got[row] == (apart.max() <= 255 if few else apart.max() < 0.2 * 255)
+
+
+def test_relative_l2() -> None:
+    x = torch.tensor([[3, 4], [3, 4], [0, 0]], dtype=torch.uint8).view(3, 1, 1, 2)
+    children = Batch.of_seeds(torch.tensor([[3, 5], [6, 8], [0, 1]], dtype=torch.uint8).view(3, 1, 1, 2), reference=x)
+    assert RelativeL2(0.2)(children, children).tolist() == [True, False, False]
+    assert RelativeL2(1.0)(children, children).tolist() == [True, True, True], "a black image: as if it were one long"
 
 
 @pytest.mark.parametrize("by", [50, -50])
