@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.backends import mkldnn
 
+from nnfuzz.chunks import Chunk, as_chunk, as_seen, joined
 from nnfuzz.errors import ModelRaised, NnfuzzError
 from nnfuzz.layout import placed, swift, usable
 from nnfuzz.probe import Layer, Probe, chosen, discover, incoming, scaled
@@ -22,7 +23,6 @@ ACTIVATIONS_ELSEWHERE = 2**28
 SMALL = 2**22  # multiplications for an input
 HUNG = -1  # in Seen.raised: not run, since a model once hung on it
 
-Chunk = tuple[Tensor, Tensor, Tensor | None, Tensor]  # logits [M,B,K], neurons [B,N], scaled ones, raised [B]
 Guard = Callable[[Tensor], AbstractContextManager[Any]]
 Refused = Callable[[Tensor], Tensor]  # inputs -> [B] bool
 
@@ -142,7 +142,7 @@ class Target:
         except ModelRaised as error:
             if len(x) > 1:
                 parts = [self._attempt(half) for half in (x[: len(x) // 2], x[len(x) // 2 :])]
-                return _joined(parts)
+                return joined(parts)
             return self._nothing(x, self._complaint(error))
 
     def _complaint(self, error: ModelRaised) -> int:
@@ -182,9 +182,9 @@ class Target:
         refused = self.refused(_pixels(x)) if self.refused else None
         if refused is None or not refused.any():
             return self._run(x, grad)
-        found = _joined([_chunk(self._run(x[~refused], grad)), self._nothing(x[refused], HUNG)])
+        found = joined([as_chunk(self._run(x[~refused], grad)), self._nothing(x[refused], HUNG)])
         order = torch.cat([(~refused).nonzero(), refused.nonzero()]).flatten().argsort()
-        return _seen(found)[order]
+        return as_seen(found)[order]
 
     def alone(self, x: Tensor) -> Seen:
         """Each input in a pass of its own, through the networks as they came. No neurons are read, which would take
@@ -221,7 +221,7 @@ class Target:
                 start += len(chunks[-1][1])
                 if not len(x):
                     break
-            return _seen(_joined(chunks))
+            return as_seen(joined(chunks))
 
     def weights(self) -> Tensor:
         """[N] the mean weight of what comes in to each neuron; NaN where nothing is weighed."""
@@ -255,21 +255,6 @@ def _spans(sizes: Sequence[int]) -> tuple[slice, ...]:
 def _pixels(x: Tensor) -> Tensor:
     """As they are stored: what is differentiated comes in floats."""
     return x if x.dtype == torch.uint8 else x.detach().to(torch.uint8)
-
-
-def _joined(chunks: Sequence[Chunk]) -> Chunk:
-    logits, means, scaled, raised = zip(*chunks, strict=True)
-    return torch.cat(logits, 1), torch.cat(means), None if scaled[0] is None else torch.cat(scaled), torch.cat(raised)
-
-
-def _seen(chunk: Chunk) -> Seen:
-    logits, means, scaled, raised = chunk
-    features = {} if scaled is None else {"scaled": scaled}
-    return Seen(logits.cpu(), means, {**features, "raised": raised} if raised.any() else features)
-
-
-def _chunk(seen: Seen) -> Chunk:
-    return seen.logits.to(seen.neurons.device), seen.neurons, seen.features.get("scaled"), seen.raised
 
 
 @contextmanager

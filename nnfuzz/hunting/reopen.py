@@ -70,7 +70,8 @@ def asked(run: Run, model: str | None = None, trust: bool = False) -> Hunt:
             " run is damaged"
         ) from error
     own = signed(run)
-    code = [spec for spec in ((ask.model,) * (model is None) + ask.beside) if models.runs_code(spec)]
+    said = _specs(replace(ask, **_instead(ask, "")) if model else ask)
+    code = [spec for spec in said if models.runs_code(spec)]
     if code and not trust and not own:
         raise NnfuzzError(
             f"{run.path} was not made by you here, and opening its model {code[0]} would run code; give a model of"
@@ -79,7 +80,16 @@ def asked(run: Run, model: str | None = None, trust: bool = False) -> Hunt:
     # What a folder from elsewhere says of trust is no user's word.
     word = trust or (model is None and own and ask.settings.trust_model)
     settings = replace(ask.settings, trust_model=word)
-    return replace(ask, model=model or ask.model, out=str(run.path), settings=settings)
+    return replace(ask, out=str(run.path), settings=settings, **(_instead(ask, model) if model else {}))
+
+
+def _instead(ask: Hunt, model: str) -> dict[str, Any]:
+    """Another model takes the place of the one that was tested: of two versions the new one."""
+    return {"beside": (model,)} if ask.pair else {"model": model}
+
+
+def _specs(ask: Hunt) -> list[str]:
+    return [spec for spec in (ask.model, *ask.beside, ask.guard, *ask.referees) if spec]
 
 
 def signed(run: Run) -> bool:

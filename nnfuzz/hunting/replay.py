@@ -105,12 +105,17 @@ def judge(findings: Sequence[Finding], x: Tensor, answer: Tensor, target: Target
     label = torch.tensor([finding.label for finding in findings])
     none = torch.full_like(label, -1)
     batch, seen = Batch(x, label, none, none, {"answer": answer}), target(x)
-    unlabelled = torch.tensor([f.kind == Kind.CHANGED.label or f.label < 0 for f in findings])
-    apart = torch.tensor([f.kind == Kind.DISAGREEING.label for f in findings])
-    changed, misclassified, disagreeing = (
-        ORACLES[name](batch, seen) for name in ("changed", "misclassified", "disagreeing")
-    )
-    return torch.where(apart, disagreeing, torch.where(unlabelled, changed, misclassified)), seen
+    verdict, names = torch.zeros_like(label), [_oracle(finding) for finding in findings]
+    for name in set(names):
+        asked = torch.tensor([one == name for one in names])
+        verdict = torch.where(asked, ORACLES[name](batch, seen), verdict)
+    return verdict, seen
+
+
+def _oracle(finding: Finding) -> str:
+    """The name of the one that complained."""
+    own = {Kind.REGRESSION.label: "regression", Kind.DISAGREEING.label: "disagreeing", Kind.CHANGED.label: "changed"}
+    return own.get(finding.kind, "changed" if finding.label < 0 else "misclassified")
 
 
 def _answers_on_seeds(run: Run, seeds: Tensor, target: Target) -> Tensor:
@@ -125,7 +130,7 @@ def _compared(finding: Finding, seen: Seen, verdict: int) -> Replayed:
     answers = tuple(torch.where(seen.raised != 0, -1, answer).tolist())
     kind = Kind(verdict).label
     same = kind == finding.kind and (answers == finding.answers or kind == Kind.NOT_FINITE.label)
-    status = FIXED if verdict == Kind.NOTHING else REPRODUCED if same else CHANGED
+    status = FIXED if verdict <= Kind.NOTHING else REPRODUCED if same else CHANGED
     return Replayed(finding, status, kind, answers, tuple(sure.tolist()))
 
 

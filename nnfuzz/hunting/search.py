@@ -83,11 +83,12 @@ def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
     if ask.pair:
         seeds = read_by_the_old(seeds, subject, watch.say)
     rule = fidelity(
-        ask.fidelity, subject.target.models, seeds, train or subject.images, threshold=ask.threshold, guard=ask.guard,
-        device=ask.settings.device, say=watch.say,
+        ask.fidelity, subject.target.models[0], seeds, train or subject.images, threshold=ask.threshold,
+        guard=ask.guard, device=ask.settings.device, say=watch.say,
     )  # fmt: skip
     prey = prepare(
-        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.turn or ask.tries, ask.corpus_ram, rule
+        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.turn or ask.tries,
+        ask.corpus_ram, rule,
     )  # fmt: skip
     watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
     return prey

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from nnfuzz import budget
-from nnfuzz.coverage import KMNC, SNAC, Cover
+from nnfuzz.coverage import KMNC, NC, SNAC, Cover
 from nnfuzz.coverage.ranges import profile
-from nnfuzz.oracles import FirstOf, misclassified, not_finite
-from nnfuzz.recipes import deephunter
+from nnfuzz.oracles import FirstOf, changed, misclassified, not_finite
+from nnfuzz.recipes import deephunter, dlfuzz
 from nnfuzz.records import Batch, Kind, Model
 from nnfuzz.target import Target
 from tests.conftest import generator
@@ -92,3 +92,44 @@ def test_guided_search_needs_fewer_tries(net: type[nn.Module], kind: Kind, crite
     assert max(guided) < 2000
     assert sum(guided) * 2 < sum(unguided)
     assert from_seeds == 2000, "one mutation away from a seed the defect cannot be reached"
+
+
+class DeadNeuron(nn.Module):
+    """Which half is brighter? Its second neuron looks for a checkerboard, which no seed has; where it wakes, the scores
+    break. The defect is a condition, so no gradient of the scores leads there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.look = nn.Conv2d(1, 2, 2, stride=2, bias=False)
+        self.halves = nn.AdaptiveAvgPool2d((1, 2))
+        with torch.no_grad():
+            self.look.weight[0] = 0.25
+            self.look.weight[1] = torch.tensor([[0.5, -0.5], [-0.5, 0.5]])
+
+    def forward(self, x: Tensor) -> Tensor:
+        seen = self.look(x)
+        scores = self.halves(seen[:, :1]).flatten(1)
+        awake = seen[:, 1].mean((1, 2)) > 0.3
+        return torch.where(awake[:, None], float("nan"), scores)
+
+
+def walks_needed(seed: int, most: int, **options: object) -> int:
+    """Walks of 20 steps until the dead neuron was woken."""
+    start = seeds()
+    target = Target(Model(DeadNeuron(), "planted"), start.x, features=("scaled",))
+    campaign = dlfuzz(start, target, Cover(NC(target.neurons)), FirstOf((not_finite, changed)), rows=100, rng=seed,
+                      iterations=20, step=8.0, stop=False, m=1, k=1, **options)  # type: ignore[arg-type]  # fmt: skip
+    assert not len(campaign.admit())
+    made = 0
+    for step in budget.tries(campaign.steps(), 20 * most):
+        made += len(step.tried) // 20
+        if (step.verdict == Kind.NOT_FINITE).any():
+            return made
+    return most
+
+
+def test_coverage_guidance_wakes_a_dead_neuron_and_plain_ascent_does_not() -> None:
+    guided = [walks_needed(seed, 40, strategies="rarely", weight=10.0) for seed in range(5)]
+    assert max(guided) < 40
+    assert walks_needed(0, 200, weight=0.0) == 200, "up the scores alone, it sleeps on"
+    assert walks_needed(0, 200, strategies="often", weight=10.0) == 200, "as it does when what is awake is pushed"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nnfuzz.feedback import Together, new_batches, new_rows, nothing
-from nnfuzz.oracles import FirstOf, changed, misclassified, not_finite
+from nnfuzz.oracles import FirstOf, changed, disagreeing, misclassified, not_finite
 from nnfuzz.records import Batch, Kind, Seen
 
 NAN = float("nan")
@@ -47,3 +47,11 @@ def test_what_is_kept() -> None:
 def test_gains_add_up() -> None:
     ones = lambda children, seen: torch.ones(len(children), dtype=torch.int64)  # noqa: E731
     assert Together([ones, ones])(CHILDREN, SEEN).tolist() == [2] * 5
+
+
+def test_models_that_disagree() -> None:
+    answers = torch.tensor([[0, 1, 2, 1], [0, 1, 2, 2], [0, 0, 2, 0]])
+    seen = Seen(torch.nn.functional.one_hot(answers, 3).float(), torch.zeros(4, 1))
+    children = CHILDREN[:4]
+    assert disagreeing(children, seen).tolist() == [0, Kind.DISAGREEING, 0, Kind.DISAGREEING]
+    assert not disagreeing(children, Seen(seen.logits[:1], seen.neurons)).any(), "one model agrees with itself"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -153,6 +155,44 @@ def test_several_models_in_one_row_each(tiny: Model, images: Tensor) -> None:
     seen = Target([tiny, other], images)(images)
     assert seen.logits.shape == (2, 64, 3)
     assert torch.allclose(seen.logits[1], other.net(images / 255), atol=1e-6)
+
+
+def test_the_neurons_of_every_model_side_by_side(tiny: Model, images: Tensor) -> None:
+    other = Model(nn.Sequential(nn.Conv2d(1, 5, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 3)), "other")
+    both = Target([tiny, other], images, every_model=True, features=("scaled",))
+    seen = both(images[:9])
+    first, second = (Target(m, images, features=("scaled",)) for m in (tiny, other))
+    assert both.spans == (slice(0, first.neurons), slice(first.neurons, first.neurons + second.neurons))
+    for span, alone in zip(both.spans, (first, second), strict=True):
+        assert torch.allclose(seen.neurons[:, span], alone(images[:9]).neurons, atol=1e-6)
+        assert torch.allclose(seen.features["scaled"][:, span], alone(images[:9]).features["scaled"], atol=1e-6)
+        assert torch.equal(both.weights()[span].nan_to_num(7), alone.weights().nan_to_num(7))
+    assert names(both)[len(first.layers) :] == [f"other:{name}" for name in names(second)]
+    assert both.penultimate == first.penultimate
+    assert both.neurons == first.neurons + second.neurons
+    assert Target([tiny, other], images).neurons == first.neurons, "only if they are asked for"
+
+
+def test_the_mean_weight_of_what_comes_in(tiny: Model, images: Tensor) -> None:
+    weights = Target(tiny, images).weights()
+    assert torch.allclose(weights[:4], tiny.net.conv1.weight.mean((1, 2, 3)))
+    assert weights[4:8].isnan().all(), "a pooling weighs nothing"
+    norm = tiny.net.bn2.weight / (tiny.net.bn2.running_var + tiny.net.bn2.eps).sqrt()
+    assert torch.allclose(weights[8:14], tiny.net.conv2.weight.mean((1, 2, 3)) * norm, rtol=1e-4), "as it is run"
+    assert torch.allclose(weights[14:17], tiny.net.fc.weight.mean(1))
+    assert weights[17:].isnan().all()
+
+
+def test_a_gradient_does_not_wake_what_hangs(tiny: Model, images: Tensor) -> None:
+    target, guarded = Target(tiny, images), []
+    target.guard = lambda x: guarded.append(x) or nullcontext()  # type: ignore[func-returns-value]
+    target.refused = lambda x: (x == images[2]).flatten(1).all(1)
+    x = images[:4].float().requires_grad_()
+    seen = target(x, grad=True)
+    assert seen.raised.tolist() == [0, 0, -1, 0]
+    (slope,) = torch.autograd.grad(seen.logits[0, [0, 1, 3]].sum(), x)
+    assert slope.flatten(1).any(1).tolist() == [True, True, False, True]
+    assert all(batch.dtype == torch.uint8 for batch in guarded), "a watchdog stores pixels"
 
 
 def test_gradients_reach_the_input(tiny: Model, images: Tensor) -> None:

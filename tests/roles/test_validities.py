@@ -22,6 +22,7 @@ from nnfuzz.validity import (
     Faithful,
     Guarded,
     L0Linf,
+    RelativeL2,
     Similar,
     ssim,
 )  # fmt: skip
@@ -53,6 +54,7 @@ SEEDS = family(60)[1]
 VALIDITIES = {
     "L0Linf": L0Linf(),
     "Differs": Differs(),
+    "RelativeL2": RelativeL2(0.2),
     "AllOf": AllOf((L0Linf(), Differs())),
     "Guarded": Guarded.of(read, SEEDS, threshold=0.9),
     "Faithful": Faithful.of(score, SEEDS),
@@ -81,6 +83,13 @@ def test_equation_1() -> None:
         apart = (children.x[row].int() - parents.x[row].int()).abs().flatten()
         few = (apart > 0).sum() < 0.02 * 108
         assert got[row] == (apart.max() <= 255 if few else apart.max() < 0.2 * 255)
+
+
+def test_relative_l2() -> None:
+    x = torch.tensor([[3, 4], [3, 4], [0, 0]], dtype=torch.uint8).view(3, 1, 1, 2)
+    children = Batch.of_seeds(torch.tensor([[3, 5], [6, 8], [0, 1]], dtype=torch.uint8).view(3, 1, 1, 2), reference=x)
+    assert RelativeL2(0.2)(children, children).tolist() == [True, False, False]
+    assert RelativeL2(1.0)(children, children).tolist() == [True, True, True], "a black image: as if it were one long"
 
 
 @pytest.mark.parametrize("by", [50, -50])
