@@ -87,7 +87,8 @@ def _prepared(ask: Hunt, subject: Subject, watch: Watch) -> Prepared:
         device=ask.settings.device, say=watch.say,
     )  # fmt: skip
     prey = prepare(
-        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.turn or ask.tries, ask.corpus_ram, rule
+        subject, held, seeds, ask.recipe, ask.oracle, ask.seed, ask.parameters, ask.turn or ask.tries, ask.corpus_ram,
+        rule,
     )  # fmt: skip
     watch.say("seeds", f"{len(prey.campaign.corpus):,}, and {len(prey.aside):,} already wrong, set aside")
     return prey
