@@ -19,7 +19,7 @@ class Archive:
     closed. Which corpus row is the elite of a cell stands here; the rows themselves are the corpus's.
     """
 
-    def __init__(self, oracle: Oracle, classes: int, margin: float = 0.05, caution: float = 0.25) -> None:
+    def __init__(self, oracle: Oracle, classes: int, margin: float = 0.3, caution: float = 0.25) -> None:
         self.oracle, self.classes, self.margin, self.caution = oracle, classes, margin, caution
         self.close = torch.empty(0, classes)  # [seeds, K] the best closeness, -inf where no seed is
         self.elite = torch.empty(0, classes, dtype=torch.int64)  # [seeds, K] its corpus row
@@ -65,6 +65,13 @@ class Archive:
         self.close = torch.cat([self.close, self.close.new_full((rows, self.classes), -torch.inf)])
         self.elite = torch.cat([self.elite, self.elite.new_full((rows, self.classes), -1)])
         self.open = torch.cat([self.open, self.open.new_zeros(rows, self.classes)])
+
+    def unfound(self, children: Batch, seen: Seen) -> Tensor:
+        """A Fair: is it not a fault that this seed has brought forth before? Such a cell is closed."""
+        old, new = seen.logits.argmax(2)
+        right = children.label
+        unfound: Tensor = (old != right) | (new == right) | self.open[children.seed, new]
+        return unfound
 
     def begin(self, corpus: Corpus) -> None:
         """Every seed is the elite of all its cells."""

@@ -29,19 +29,45 @@ def placed(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Modul
 
 
 def swift(net: nn.Module, x: Tensor, chains: Sequence[Sequence[str]]) -> nn.Module:
-    """The network with channels-last convolutions and the normalisations that follow them folded in, which a CPU runs
-    up to a third faster; or as it is, if it has no convolutions, or then fails on `x` (a `view` on its maps), or gives
-    other answers. `chains` names modules of which each directly follows the one before."""
+    """The network with channels-last convolutions, the normalisations that follow them folded in, and poolings by half
+    done in fewer words, which a CPU runs up to half as fast again; or as it is, if it has no convolutions, or then
+    fails on `x` (a `view` on its maps), or gives other answers. `chains` names modules of which each directly follows
+    the one before."""
     if x.device.type != "cpu" or not any(isinstance(m, nn.Conv2d) for m in net.modules()):
         return net
     try:
         fast = copy.deepcopy(net).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         _fold(fast, chains)
+        _halve(fast)
         with torch.no_grad():
             same = torch.allclose(fast(x), net(x), rtol=1e-3, atol=1e-4, equal_nan=True)
     except Exception:  # whatever a network may raise: it is run as it is, and blamed there if it fails again
         return net
     return fast if same else net
+
+
+class Halved(nn.Module):
+    """The largest of each 2 by 2: twice as fast as max_pool2d here, which also looks for its place. Where somebody
+    differentiates it is asked all the same, since equal values share a gradient differently."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.requires_grad:
+            return torch.max_pool2d(x, 2)
+        x = x[..., : x.shape[-2] // 2 * 2, : x.shape[-1] // 2 * 2]
+        rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
+        return torch.maximum(rows[..., ::2], rows[..., 1::2])
+
+
+def _halve(net: nn.Module) -> None:
+    for name, module in list(net.named_modules()):
+        if type(module) is nn.MaxPool2d and name and _by_half(module):
+            _put(net, name, Halved())
+
+
+def _by_half(pool: nn.MaxPool2d) -> bool:
+    sizes = (pool.kernel_size, pool.stride, pool.padding, pool.dilation)
+    plain = all(size in (wanted, (wanted, wanted)) for size, wanted in zip(sizes, (2, 2, 0, 1), strict=True))
+    return plain and not pool.ceil_mode and not pool.return_indices
 
 
 def _fold(net: nn.Module, chains: Sequence[Sequence[str]]) -> None:

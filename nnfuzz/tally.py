@@ -24,7 +24,7 @@ def fingerprints(x: Tensor) -> Tensor:
     return (flat * (2 * weights + 1)).sum(1)
 
 
-COUNTERS = ("tries", "executed", "findings", "first_finding_seconds", "steps", "flaky", "unfair")
+COUNTERS = ("tries", "executed", "findings", "first_finding_seconds", "steps", "flaky", "dropped")
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Tally:
     first_finding_seconds: float | None = None
     steps: int = 0
     flaky: int = 0  # findings whose verdict did not come again
-    unfair: int = 0  # executed, and then found to be no fair question
+    dropped: int = 0  # executed, and then found to be no fair question
     clock: Callable[[], float] = time.monotonic
     kinds: dict[str, int] = field(default_factory=dict)
     _distinct: set[int] = field(default_factory=set)
@@ -68,7 +68,7 @@ class Tally:
         self.steps += 1
         self.tries += len(step.tried)
         self.executed += len(step.fair)
-        self.unfair += len(step.fair) - len(step.children)
+        self.dropped += len(step.fair) - len(step.children)
         rows = (step.verdict > Kind.NOTHING).nonzero().flatten()
         if not len(rows):
             return rows

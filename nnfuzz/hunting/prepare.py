@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from nnfuzz.campaign import Campaign, seeded
+from nnfuzz.campaign import Campaign, every, seeded
 from nnfuzz.coverage import Cover
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.feedback import Together
@@ -19,7 +19,7 @@ from nnfuzz.recipes import RECIPES
 from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
 from nnfuzz.tally import Tally
-from nnfuzz.validity import WhereItMatters
+from nnfuzz.validity import InTurn, WhereItMatters
 
 # What one turn of the loop costs the model at most: a second or so on two cores. Not measured but
 # counted, so that the same seed gives the same run on every machine.
@@ -83,8 +83,8 @@ def prepare(
     feedback = Together(covers) if len(covers) > 1 else covers[0] if covers else None
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
     if rule:
-        fair = WhereItMatters(rule, campaign.oracle, campaign.feedback, campaign.corpus)
-        campaign = replace(campaign, fair=fair)
+        late = WhereItMatters(rule, campaign.oracle, campaign.feedback, campaign.corpus)
+        campaign = replace(campaign, fair=late if campaign.fair is every else InTurn((campaign.fair, late)))
     aside = campaign.admit()
     if not len(campaign.corpus):
         raise NnfuzzError(

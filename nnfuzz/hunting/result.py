@@ -27,7 +27,7 @@ def result_of(ask: Hunt, recorder: Recorder, setup: float, ended: str) -> dict[s
         },
         **(prey.ledger.counts() if prey.ledger else {}),
         **({"reached": {name: recorder.reached.get(name) for name in ask.reach}} if ask.reach else {}),
-        **({"unfair": tally.unfair} if ask.fidelity != "none" else {}),
+        "dropped": tally.dropped,
         "kinds": tally.kinds,
         "first_finding_seconds": None if first is None else round(first, 3),
         "seeds": len(prey.campaign.seeds),

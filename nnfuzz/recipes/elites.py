@@ -15,7 +15,7 @@ from nnfuzz.validity import Differs
 
 def elites(
     seeds: Batch, target: Target, feedback: Feedback | None, oracle: Oracle, *, rows: int = 512, rng: int = 0,
-    ram: float = 1.0, energy: int = 1, margin: float = 0.05, caution: float = 0.25, pull: float = 0.5,
+    ram: float = 1.0, energy: int = 1, margin: float = 0.3, caution: float = 0.25, pull: float = 0.5,
     floor: float = 0.25, worth: float = 4.0, operators: tuple[Operator, ...] = DRFUZZ,
 ) -> Campaign:  # fmt: skip
     """Each turn mutates the elites of the open cells that were picked least; `feedback`, if any, is news as well."""
@@ -24,5 +24,5 @@ def elites(
         recipe="elites", seeds=mutate.start(seeds), corpus=Pool(ram),
         schedule=LeastPicked(archive, rows, energy, pull), mutate=mutate, valid=Differs(), target=target,
         feedback=Together((archive, feedback)) if feedback else archive, oracle=oracle, keep=KEEPS["rows"],
-        rng=seeded(rng),
+        rng=seeded(rng), fair=archive.unfound,
     )  # fmt: skip

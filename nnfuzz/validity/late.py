@@ -8,7 +8,23 @@ import torch
 from torch import Tensor
 
 from nnfuzz.records import Batch, Kind, Seen
-from nnfuzz.roles import Corpus, Feedback, Oracle, Validity, promising
+from nnfuzz.roles import Corpus, Fair, Feedback, Oracle, Validity, promising
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """A Fair: every rule holds, and each is only asked of the rows that are left by those before it."""
+
+    rules: tuple[Fair, ...]
+
+    def __repr__(self) -> str:
+        return f"InTurn({', '.join(getattr(rule, '__name__', repr(rule)) for rule in self.rules)})"
+
+    def __call__(self, children: Batch, seen: Seen) -> Tensor:
+        fair = torch.ones(len(children), dtype=torch.bool)
+        for rule in self.rules:
+            fair[fair.clone()] = rule(children[fair], seen[fair])
+        return fair
 
 
 @dataclass(frozen=True)

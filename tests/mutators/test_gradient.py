@@ -47,8 +47,8 @@ def picking(target: Target, strategies: tuple[str, ...], m: int, groups: int = 1
 
 
 def opened(models: list[Model] | Model, images: Tensor, **options: object) -> Target:
-    every = not isinstance(models, Model) and len(models) > 1
-    return Target(models, images, dtype=torch.float64, features=("scaled",), every_model=every, **options)  # type: ignore[arg-type]
+    read = (0,) if isinstance(models, Model) else range(len(models))
+    return Target(models, images, dtype=torch.float64, features=("scaled",), read=read, **options)  # type: ignore[arg-type]
 
 
 def test_equation_1_and_its_gradient(pair: list[Model], images: Tensor) -> None:
