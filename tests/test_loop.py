@@ -45,7 +45,7 @@ def twin(model: Model) -> Model:
 def campaign(model: Model, images: Tensor, recipe: str = "deephunter", batch_size: int = 64, **options) -> Campaign:
     models = [model, twin(model)] if recipe == "deepxplore" else [model]
     target = Target(models, images, dtype=torch.float64, batch_size=batch_size, features=("scaled",),
-                    every_model=len(models) > 1)  # fmt: skip
+                    read=range(len(models)))  # fmt: skip
     ranges = profile([target(images[:32]).neurons])
     sizes = [layer.neurons for layer in target.layers]
     feedback = Together([Cover(KMNC(ranges)), Cover(NC(target.neurons)), Cover(TKNC(sizes))])

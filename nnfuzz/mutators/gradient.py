@@ -94,6 +94,12 @@ class Ascent:
     stop: bool = True
     at_once: int = field(default=64, repr=False)  # walks in one pass: what a gradient needs lies in memory till its end
 
+    def __post_init__(self) -> None:
+        if self.process not in PROCESSES:
+            raise NnfuzzError(f"expected process among {', '.join(PROCESSES)}, and came {self.process}")
+        if self.steps < 1:
+            raise NnfuzzError(f"expected at least one iteration a walk, and came {self.steps}")
+
     def __call__(self, parents: Batch, rng: Generator) -> Batch:
         walk, number = walks(parents, self.steps)
         begins = number == 0

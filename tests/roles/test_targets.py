@@ -159,7 +159,7 @@ def test_several_models_in_one_row_each(tiny: Model, images: Tensor) -> None:
 
 def test_the_neurons_of_every_model_side_by_side(tiny: Model, images: Tensor) -> None:
     other = Model(nn.Sequential(nn.Conv2d(1, 5, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 3)), "other")
-    both = Target([tiny, other], images, every_model=True, features=("scaled",))
+    both = Target([tiny, other], images, read=(0, 1), features=("scaled",))
     seen = both(images[:9])
     first, second = (Target(m, images, features=("scaled",)) for m in (tiny, other))
     assert both.spans == (slice(0, first.neurons), slice(first.neurons, first.neurons + second.neurons))
