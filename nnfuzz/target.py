@@ -155,12 +155,8 @@ class Target:
         """In place of answers."""
         nan = torch.full((len(x), self.neurons), torch.nan, device=self.device, dtype=self.dtype)
         logits = nan.new_full((len(self.models), len(x), self.classes), torch.nan)
-        return (
-            logits,
-            nan,
-            nan if any(probe.scale for probe in self._probes.values()) else None,
-            torch.full((len(x),), raised),
-        )
+        scales = any(probe.scale for probe in self._probes.values())
+        return logits, nan, nan if scales else None, torch.full((len(x),), raised)
 
     def _execute(self, x: Tensor) -> Chunk:
         logits, means, scales = list[Tensor](), list[Tensor](), list[Tensor]()

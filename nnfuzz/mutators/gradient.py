@@ -32,13 +32,13 @@ def sign(gradient: Tensor, walk: Tensor, step: Tensor) -> Tensor:
 
 
 def light(gradient: Tensor, walk: Tensor, step: Tensor) -> Tensor:
-    """All pixels alike, brighter or darker (DeepXplore sec. 6.2)."""
+    """All pixels alike, brighter or darker (DeepXplore)."""
     return rms(gradient, walk, step).mean((1, 2, 3), keepdim=True).expand_as(gradient)
 
 
 @dataclass(frozen=True)
 class Occlusion:
-    """Only inside one rectangle, whose place is drawn for each walk (DeepXplore sec. 6.2)."""
+    """Only inside one rectangle, whose place is drawn for each walk (DeepXplore)."""
 
     side: int = 10
 
@@ -48,7 +48,7 @@ class Occlusion:
 
 @dataclass(frozen=True)
 class Blackout:
-    """A patch, drawn for each step, goes darker where that is uphill, as specks of dirt (DeepXplore sec. 6.2)."""
+    """A patch, drawn for each step, goes darker where that is uphill, as specks of dirt (DeepXplore)."""
 
     side: int = 6
 
@@ -93,6 +93,12 @@ class Ascent:
     steps: int = 3
     stop: bool = True
     at_once: int = field(default=64, repr=False)  # walks in one pass: what a gradient needs lies in memory till its end
+
+    def __post_init__(self) -> None:
+        if self.process not in PROCESSES:
+            raise NnfuzzError(f"expected process among {', '.join(PROCESSES)}, and came {self.process}")
+        if self.steps < 1:
+            raise NnfuzzError(f"expected at least one iteration a walk, and came {self.steps}")
 
     def __call__(self, parents: Batch, rng: Generator) -> Batch:
         walk, number = walks(parents, self.steps)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Seen
 
 NEAR = 0.25  # of the threshold: the paper says "slightly", its code .25 above and .2 below
@@ -75,6 +76,10 @@ class Neurons:
     times: Tensor = field(repr=False)  # [N]
     weights: Tensor = field(repr=False)  # [N]
     groups: tuple[slice, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.strategies if name not in STRATEGIES]:
+            raise NnfuzzError(f"expected strategies among {', '.join(STRATEGIES)}, and came {', '.join(unknown)}")
 
     @property
     def draws(self) -> int:

@@ -62,7 +62,7 @@ class NextLabels:
 
 @dataclass(frozen=True)
 class Apart:
-    """DeepXplore, Equation 3: all models but one stay with the class, and that one (`against`) leaves it."""
+    """DeepXplore's joint objective (sec. 4.2): all models but one stay with the class, `against` leaves it."""
 
     neurons: Neurons  # of every model
     lambda1: float = 1.0

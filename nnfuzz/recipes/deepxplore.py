@@ -31,7 +31,7 @@ def deepxplore(
     neurons = Neurons(("uncovered",), 1, threshold, table.times, target.weights(), target.spans)
     return Campaign(
         recipe="deepxplore", seeds=seeds.child(seeds.x, reference=seeds.x), corpus=Pool(ram),
-        schedule=SeedLists(max(1, rows // iterations), iterations, rounds),
+        schedule=SeedLists(max(1, rows // max(1, iterations)), iterations, rounds),
         mutate=Ascent(target, Apart(neurons, lambda1, lambda2, against), process, step, iterations,
                       at_once=min(64, target.batch_size)),
         valid=AllOf((Differs(), RelativeL2(max_l2))), target=target, feedback=Together((feedback, table)),

@@ -20,18 +20,19 @@ def dlfuzz(
     seeds: Batch, target: Target, feedback: Feedback, oracle: Oracle, *, rows: int = 512, rng: int = 0,
     ram: float = 1.0, strategies: str = "often", m: int = 10, k: int = 4, weight: float = 0.5, iterations: int = 3,
     step: float = 5.1, process: str = "rms", scores: str = "logits", threshold: float = 0.5, near: float = 0.02,
-    share: float = 0.01, max_l2: float = inf, stop: bool = True, rounds: int = 0,
+    share: float = 0.01, max_l2: float = inf, stop: str = "first", rounds: int = 0,
 ) -> Campaign:  # fmt: skip
     """Algorithm 1. `weight` is the paper's lambda, `step` is in grey levels; `near` and `share` decide what is kept
-    as a seed, `max_l2` binds what is executed at all. `rows` mutants a turn, `iterations` of them a walk."""
+    as a seed, `max_l2` binds what is executed at all; `stop`: first or never. `rows` mutants a turn,
+    `iterations` of them a walk."""
     check_gradients(target, seeds.x[:1], "dlfuzz")
     table = Times(target.neurons, threshold)
     neurons = Neurons(tuple(strategies.split(",")), m, threshold, table.times, target.weights(), target.spans[:1])
     return Campaign(
         recipe="dlfuzz", seeds=seeds.child(seeds.x, reference=seeds.x), corpus=Pool(ram),
-        schedule=SeedLists(max(1, rows // iterations), iterations, rounds),
+        schedule=SeedLists(max(1, rows // max(1, iterations)), iterations, rounds),
         mutate=Ascent(target, NextLabels(neurons, k, weight, scores == "probabilities"), process, step, iterations,
-                      stop, min(64, target.batch_size)),
+                      stop != "never", min(64, target.batch_size)),
         valid=AllOf((Differs(), RelativeL2(max_l2))), target=target,
         feedback=SeedKeeping(table, target.neurons, RelativeL2(near), feedback, share),
         oracle=oracle, keep=KEEPS["rows"], rng=seeded(rng),

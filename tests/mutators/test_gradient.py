@@ -46,9 +46,9 @@ def picking(target: Target, strategies: tuple[str, ...], m: int, groups: int = 1
     return Neurons(strategies, m, 0.5, times, target.weights(), target.spans[:groups])
 
 
-def opened(models: list[Model] | Model, images: Tensor, **options: object) -> Target:
-    read = (0,) if isinstance(models, Model) else range(len(models))
-    return Target(models, images, dtype=torch.float64, features=("scaled",), read=read, **options)  # type: ignore[arg-type]
+def opened(models: list[Model] | Model, images: Tensor) -> Target:
+    read = range(1 if isinstance(models, Model) else len(models))
+    return Target(models, images, dtype=torch.float64, features=("scaled",), read=read)
 
 
 def test_equation_1_and_its_gradient(pair: list[Model], images: Tensor) -> None:

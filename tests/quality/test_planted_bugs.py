@@ -118,7 +118,7 @@ def walks_needed(seed: int, most: int, **options: object) -> int:
     start = seeds()
     target = Target(Model(DeadNeuron(), "planted"), start.x, features=("scaled",))
     campaign = dlfuzz(start, target, Cover(NC(target.neurons)), FirstOf((not_finite, changed)), rows=100, rng=seed,
-                      iterations=20, step=8.0, stop=False, m=1, k=1, **options)  # type: ignore[arg-type]  # fmt: skip
+                      iterations=20, step=8.0, stop="never", m=1, k=1, **options)  # type: ignore[arg-type]  # fmt: skip
     assert not len(campaign.admit())
     made = 0
     for step in budget.tries(campaign.steps(), 20 * most):
