@@ -50,7 +50,7 @@ class Archive:
     def _closeness(self, children: Batch, seen: Seen) -> Tensor:
         """[B,K] the new version's margin for each class over the label, less a share of the old one's."""
         label = children.label.clamp_min(0)[:, None]
-        old, new = seen.logits.log_softmax(2)
+        old, new = seen.logits.log_softmax(2).to(self.close.dtype)
         close = (new - new.gather(1, label)) - self.caution * (old - old.gather(1, label))
         self._room(children)
         counts = self.oracle(children, seen) == Kind.NOTHING

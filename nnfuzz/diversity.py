@@ -42,7 +42,7 @@ class Diversity:
 
     def _apart(self, children: Batch, seen: Seen) -> Tensor:
         """[B,K]; -inf where a class does not count, or the whole row."""
-        apart = further(seen).scatter(1, seen.logits[1].argmax(1, keepdim=True), -torch.inf)
+        apart = further(seen).to(self._best.dtype).scatter(1, seen.logits[1].argmax(1, keepdim=True), -torch.inf)
         self._room(children.seed)
         counts = torch.isin(self.oracle(children, seen), torch.tensor(COUNT))
         return torch.where(counts[:, None], apart, -torch.inf)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nnfuzz.records import Batch, Kind, Seen
-from nnfuzz.roles import Feedback, Keep, Stateful, Validity, promising
+from nnfuzz.records import Batch, Kind, Seen, Step
+from nnfuzz.roles import Feedback, Keep, Learner, Stateful, Validity, promising
 
 
 class Together:
@@ -26,6 +26,11 @@ class Together:
 
     def promising(self, children: Batch, seen: Seen) -> Tensor:
         return torch.stack([promising(feedback, children, seen) for feedback in self.feedbacks]).any(0)
+
+    def learn(self, step: Step) -> None:
+        for feedback in self.feedbacks:
+            if isinstance(feedback, Learner):
+                feedback.learn(step)
 
     def state_dict(self) -> dict[str, Any]:
         return {str(i): f.state_dict() for i, f in enumerate(self.feedbacks) if isinstance(f, Stateful)}

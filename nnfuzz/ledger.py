@@ -49,8 +49,6 @@ class Ledger:
 
     def read(self, step: Step) -> None:
         verdict, count = step.verdict, self._counts
-        if not (verdict != Kind.NOTHING).any() and not len(verdict):
-            return
         regressed, both = (verdict == kind for kind in (Kind.REGRESSION, Kind.BOTH_WRONG))
         wrong = step.seen.logits[1, regressed].argmax(1)
         self._faults.update((step.children.seed[regressed] * self.classes + wrong).tolist())

@@ -21,6 +21,7 @@ from nnfuzz.records import Batch, Kind, Model, Step
 from nnfuzz.tally import Tally, fingerprints
 from nnfuzz.target import Target
 from nnfuzz.validity import relative_l2
+from nnfuzz.versions import Regressed
 from tests.conftest import generator
 
 ORACLE = FirstOf((not_finite, changed))
@@ -30,8 +31,14 @@ OWN = {
     "deephunter": {"power": 16, "batch": 10},
     "dlfuzz": {"iterations": 4, "step": 3.0, "k": 2, "strategies": "rarely,near", "near": 0.2},
     "deepxplore": {"iterations": 4, "step": 30.0, "process": "occlusion"},
+    "drfuzz": {"energy": 5},
+    "elites": {"energy": 2},
 }
-ORACLES = {"deepxplore": FirstOf((not_finite, disagreeing))}
+VERSIONS = ("drfuzz", "elites")  # test a new version against an old one
+ORACLES = {
+    "deepxplore": FirstOf((not_finite, disagreeing)),
+    **dict.fromkeys(VERSIONS, FirstOf((not_finite, Regressed()))),
+}
 
 
 def twin(model: Model) -> Model:
@@ -43,6 +50,8 @@ def twin(model: Model) -> Model:
 
 
 def campaign(model: Model, images: Tensor, recipe: str = "deephunter", batch_size: int = 64, **options) -> Campaign:
+    if recipe in VERSIONS:
+        return versions(model, images, recipe, batch_size, **options)
     models = [model, twin(model)] if recipe == "deepxplore" else [model]
     target = Target(models, images, dtype=torch.float64, batch_size=batch_size, features=("scaled",),
                     read=range(len(models)))  # fmt: skip
@@ -51,6 +60,14 @@ def campaign(model: Model, images: Tensor, recipe: str = "deephunter", batch_siz
     feedback = Together([Cover(KMNC(ranges)), Cover(NC(target.neurons)), Cover(TKNC(sizes))])
     options = {"rows": 64, **OWN.get(recipe, {}), **options}
     return RECIPES[recipe](Batch.of_seeds(images), target, feedback, ORACLES.get(recipe, ORACLE), **options)
+
+
+def versions(model: Model, images: Tensor, recipe: str, batch_size: int, **options) -> Campaign:
+    """The twin is the new version; what the old one answers is right."""
+    target = Target([model, twin(model)], images, dtype=torch.float64, batch_size=batch_size, read=(1,))
+    label = target(images).answer
+    options = {"rows": 64, **OWN[recipe], **options}
+    return RECIPES[recipe](Batch.of_seeds(images, label), target, None, ORACLES[recipe], **options)
 
 
 def run(parts: Campaign, turns: int) -> list[Step]:
@@ -73,6 +90,14 @@ def test_the_same_seed_gives_the_same_run_byte_for_byte(tiny: Model, images: Ten
     one, two = (run(campaign(tiny, images, **options), 15) for _ in range(2))
     assert same(one, two)
     assert not same(one, run(campaign(tiny, images, rng=1, **options), 15))
+
+
+@pytest.mark.parametrize("recipe", VERSIONS)
+def test_the_same_seed_gives_the_same_run_on_two_versions(recipe: str, tiny: Model, images: Tensor) -> None:
+    one, two = (run(campaign(tiny, images, recipe), 15) for _ in range(2))
+    assert same(one, two)
+    assert not same(one, run(campaign(tiny, images, recipe, rng=1), 15))
+    assert len({int(kind) for step in one for kind in step.verdict}) > 2, "much happens in it"
 
 
 @pytest.mark.parametrize("recipe", OWN)
@@ -100,7 +125,9 @@ def test_what_every_recipe_promises(recipe: str, tiny: Model, images: Tensor) ->
         assert len(step.children) == len(step.gain) == len(step.verdict) == step.seen.logits.shape[1]
         assert step.children.x.dtype == torch.uint8
         assert (parts.corpus.note("seed", step.children.parent) == step.children.seed).all(), "lineage holds"
-        answers = oracle(step.children, parts.target(step.children.x))
+        asked = step.tried[step.valid][step.fair]  # with what was noted of their parents
+        assert torch.equal(asked.x, step.children.x)
+        answers = oracle(asked, parts.target(asked.x))
         assert (answers == step.verdict).all(), "the verdict is that of the stored pixels"
         if hasattr(parts.mutate, "replay"):
             replayed = parts.mutate.replay(step.parents, step.tried.notes["op"], step.tried.notes["param"])

@@ -69,7 +69,7 @@ def counts(until: list[str] | None) -> dict[str, int]:
     """['a=1,b=2'] to {'a': 1, 'b': 2}."""
     found = {}
     for name, text in pairs([part for one in until or () for part in o.listed(one)], "--until").items():
-        if not text.isdigit() or not int(text):
+        if not text.isdecimal() or not int(text):
             raise NnfuzzError(f"expected --until NAME=COUNT with a count of at least 1, and came {name}={text}")
         found[name] = int(text)
     return found

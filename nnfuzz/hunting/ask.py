@@ -73,7 +73,12 @@ def check(ask: Hunt) -> None:
     known("recipe", ask.recipe, RECIPES)
     known("oracle", ask.oracle, ("auto", *ORACLES))
     known("fidelity", ask.fidelity, fidelity.NAMES)
-    if ask.criteria or not ask.pair:
+    versions = USUAL.get(ask.recipe) == "regression"
+    if versions and not ask.pair:
+        raise NnfuzzError(
+            f"expected the oracle regression for {ask.recipe}, and came {ask.oracle}; use nnfuzz regress OLD NEW"
+        )
+    if ask.criteria or not versions:  # the others look for nothing else
         check_criteria(ask.criteria)
     if ask.pair and len(ask.beside) != 1:
         raise NnfuzzError(

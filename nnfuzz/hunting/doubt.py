@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from nnfuzz.hunting.ask import Hunt
 from nnfuzz.hunting.record import Recorder
-from nnfuzz.referees import doubtful, referees
+from nnfuzz.reader import Reader
+from nnfuzz.referees import doubtful
 from nnfuzz.store import Run
 
 ROWS = 1000  # loaded at once
 
 
-def judged(ask: Hunt, recorder: Recorder, say: Callable[[str, str], None]) -> dict[str, Any]:
+def judged(readers: Sequence[Reader], recorder: Recorder, say: Callable[[str, str], None]) -> dict[str, Any]:
     """Mark the findings, all of them written down, that most referees no longer read; say how many those are."""
-    folder, subject = recorder.folder, recorder.subject
-    if not ask.referees or folder is None:
+    folder = recorder.folder
+    if not readers or folder is None:
         return {}
-    readers = referees(ask.referees, subject.images.x, subject.target.classes, ask.settings.device)
     run = Run(folder.path)
     findings = run.findings
     doubts: dict[int, bool] = {}

@@ -87,9 +87,12 @@ def prepare(
         campaign = replace(campaign, fair=late if campaign.fair is every else InTurn((campaign.fair, late)))
     aside = campaign.admit()
     if not len(campaign.corpus):
+        right, else_ = ("answered right", ", or use --oracle changed")
+        if oracle == "regression":
+            right, else_ = "answered right by both versions", ""
         raise NnfuzzError(
-            f"none of {len(seeds)} seeds is answered right, so there is nothing to start from; check --mean/--std and"
-            " the order of the classes, or use --oracle changed"
+            f"none of {len(seeds)} seeds is {right}, so there is nothing to start from; check --mean/--std and the"
+            f" order of the classes{else_}"
         )
     ledger = Ledger(aside, target.classes) if oracle == "regression" else None
     return Prepared(campaign, covers, [cover.coverage for cover in covers], aside, ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,8 +20,10 @@ from nnfuzz.hunting.record import Recorder
 from nnfuzz.hunting.reopen import described, hung_inputs, same_again
 from nnfuzz.hunting.result import origin, result_of
 from nnfuzz.opening import Subject, covers, open_subject, profiled_set
+from nnfuzz.reader import Reader
 from nnfuzz.recipes import SCALED
 from nnfuzz.records import Step
+from nnfuzz.referees import referees
 from nnfuzz.store import RunFolder
 from nnfuzz.tally import Tally
 from nnfuzz.target import Guard
@@ -55,6 +57,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
         guard = stack.enter_context(Watchdog(ask.hang_seconds, folder.path)) if folder and ask.hang_seconds else None
         try:
             subject = stack.enter_context(_opened(ask, guard or nullcontext, folder, watch))
+            jury = referees(ask.referees, subject.images.x, subject.target.classes, ask.settings.device)
             recorder = Recorder(subject, _prepared(ask, subject, watch), folder, ask.reach)
             if folder:
                 _stand(ask, folder, recorder, watch)
@@ -64,7 +67,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
                 stack.close()
                 folder.discard()
             raise
-        return _search(ask, recorder, time.monotonic() - started, watch)
+        return _search(ask, recorder, jury, time.monotonic() - started, watch)
 
 
 def _opened(ask: Hunt, guard: Guard, folder: RunFolder | None, watch: Watch) -> Subject:
@@ -147,7 +150,7 @@ def _reached(ask: Hunt, tally: Tally) -> str | None:
     return "time" if ask.seconds is not None and tally.seconds >= ask.seconds else None
 
 
-def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[str, Any]:
+def _search(ask: Hunt, recorder: Recorder, jury: Sequence[Reader], setup: float, watch: Watch) -> dict[str, Any]:
     """Fuzz; whatever ends it, what was found until then is in the run folder."""
     ended, folder, doubts = "interrupted", recorder.folder, dict[str, Any]()
     with budget.interruptible() as stopped:
@@ -155,7 +158,7 @@ def _search(ask: Hunt, recorder: Recorder, setup: float, watch: Watch) -> dict[s
         try:
             ended = _turns(ask, recorder, watch, stopped)
             recorder.save()  # not where a step broke off: the last checkpoint stands between two whole ones
-            doubts = judged(ask, recorder, watch.say)
+            doubts = judged(jury, recorder, watch.say)
         except Exception as error:
             ended = f"error: {error}"
             if folder and isinstance(error, NnfuzzError):

@@ -58,17 +58,17 @@ class Chains:
         return count["rewarded"] / count["chosen"].clamp_min(1) * count["fair"] / count["judged"].clamp_min(1)
 
     def _next(self, chains: int, rng: Generator) -> Tensor:
-        """The next operator of each chain; a chain begins anywhere."""
+        """The next operator of each chain; a chain's first is any, all equally likely."""
         number = len(self.operators)
-        if len(self._last) < chains:
-            more = torch.randint(number, (chains - len(self._last),), generator=rng)
-            self._last = torch.cat([self._last, more])
+        last, fresh = self._last[:chains], max(0, chains - len(self._last))
         shuffled = torch.randperm(number, generator=rng)  # so that equal scores rank by chance
         ranked = shuffled[self.score[shuffled].argsort(descending=True, stable=True)]
         rank = torch.empty_like(ranked).scatter_(0, ranked, torch.arange(number))
-        lower = torch.arange(number) - rank[self._last[:chains], None]  # [chains, operators]
+        lower = torch.arange(number) - rank[last, None]  # [chains, operators]
         weight = (1 - 1 / number) ** lower.clamp_min(0).double()
-        self._last[:chains] = taken = ranked[torch.multinomial(weight, 1, generator=rng)[:, 0]]
+        next_ = ranked[torch.multinomial(weight, 1, generator=rng)[:, 0]]
+        taken = torch.cat([next_, torch.randint(number, (fresh,), generator=rng)])
+        self._last = torch.cat([taken, self._last[chains:]])
         return taken
 
     def learn(self, step: Step) -> None:

@@ -7,6 +7,7 @@ from nnfuzz.corpus import Pool
 from nnfuzz.diversity import Diversity
 from nnfuzz.feedback import KEEPS, Together
 from nnfuzz.mutators import DRFUZZ, Chains, Operator
+from nnfuzz.recipes import asked
 from nnfuzz.records import Batch
 from nnfuzz.roles import Feedback, Oracle, Target
 from nnfuzz.schedules import Decaying
@@ -22,6 +23,7 @@ def drfuzz(
 
     What is kept drove the versions further apart than ever; `feedback`, if any, is news as well.
     """
+    asked.positive(rows=rows, energy=energy, most=most)
     mutate, diversity = Chains(operators, energy), Diversity(oracle, target.classes)
     news = Together((diversity, feedback)) if feedback else diversity
     return Campaign(

@@ -7,6 +7,7 @@ from nnfuzz.campaign import Campaign, seeded
 from nnfuzz.corpus import Pool
 from nnfuzz.feedback import KEEPS, Together
 from nnfuzz.mutators import DRFUZZ, Operator, Rewarded
+from nnfuzz.recipes import asked
 from nnfuzz.records import Batch
 from nnfuzz.roles import Feedback, Oracle, Target
 from nnfuzz.schedules import LeastPicked
@@ -19,6 +20,8 @@ def elites(
     floor: float = 0.25, worth: float = 4.0, operators: tuple[Operator, ...] = DRFUZZ,
 ) -> Campaign:  # fmt: skip
     """Each turn mutates the elites of the open cells that were picked least; `feedback`, if any, is news as well."""
+    asked.positive(rows=rows, energy=energy, floor=floor)
+    asked.share(floor=floor)
     mutate, archive = Rewarded(operators, floor, worth), Archive(oracle, target.classes, margin, caution)
     return Campaign(
         recipe="elites", seeds=mutate.start(seeds), corpus=Pool(ram),

@@ -64,6 +64,8 @@ class Decaying:
         """Columns for the rows that are new since the last turn."""
         self._corpus = corpus
         new = torch.arange(self._rows, len(corpus))
+        if not len(new):
+            return
         if len(corpus) > len(self._columns["times"]):
             room = max(len(corpus), 2 * self._rows) - self._rows
             for name, column in self._columns.items():

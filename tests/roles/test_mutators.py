@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import Generator, Tensor
@@ -10,9 +12,11 @@ from nnfuzz.mutators import (
     DEEPHUNTER_AFFINE,
     DEEPHUNTER_PIXEL,
     DRFUZZ,
+    Chains,
     Metamorphic,
     OneOf,
     Operator,
+    Rewarded,
     blur,
     noise,
     pixel_change,
@@ -41,6 +45,8 @@ def near(children: Batch, _: Batch) -> Tensor:
 MUTATORS = {
     "one of the paper's eight": OneOf(DEEPHUNTER_AFFINE + DEEPHUNTER_PIXEL),
     "one of DRFuzz's fifteen": OneOf(DRFUZZ),
+    "DRFuzz's chains": Chains(DRFUZZ, energy=4),
+    "rewarded": Rewarded(DRFUZZ),
     "one of one": OneOf((pixel_change(),)),
     "metamorphic": Metamorphic(DEEPHUNTER_AFFINE, DEEPHUNTER_PIXEL, near),
     "metamorphic without affine": Metamorphic((), (*DEEPHUNTER_PIXEL, pixel_change()), near, tries=3),
@@ -54,6 +60,11 @@ def images(rows: int, shape: tuple[int, int, int] = (1, 28, 28)) -> Tensor:
     middle[shape[1] // 4 : -shape[1] // 4, shape[2] // 4 : -shape[2] // 4] = True
     x[: rows // 2] *= middle
     return x
+
+
+def started(rows: int, shape: tuple[int, int, int], **notes: Tensor) -> Batch:
+    """Seeds with what a mutator may want to know of them."""
+    return Batch.of_seeds(images(rows, shape), torch.arange(rows) % 10, generation=torch.zeros(rows).long(), **notes)
 
 
 def seeded(seed: int) -> Generator:
@@ -108,7 +119,7 @@ def test_draws_follow_the_generator(operator: Operator):
 @pytest.mark.parametrize("mutate", MUTATORS.values(), ids=MUTATORS)
 class TestMutator:
     def test_one_child_a_parent_in_order(self, mutate, shape):
-        parents = Batch.of_seeds(images(20, shape), torch.arange(20) % 10, mark=torch.arange(20))
+        parents = started(20, shape, mark=torch.arange(20))
         children = mutate(parents, seeded(1))
         assert (children.x.shape, children.x.dtype) == (parents.x.shape, torch.uint8)
         for ours, theirs in ((children.label, parents.label), (children.seed, parents.seed)):
@@ -118,23 +129,22 @@ class TestMutator:
         assert children.notes["param"].dtype == torch.float64
 
     def test_parents_and_the_global_generator_are_left_alone(self, mutate, shape):
-        x = images(20, shape)
-        parents = mutate(Batch.of_seeds(x), seeded(1))
+        parents = mutate(started(20, shape), seeded(1))
         copy = Batch(parents.x.clone(), parents.label, parents.seed, parents.parent,
                      {name: note.clone() for name, note in parents.notes.items()})  # fmt: skip
         before = torch.get_rng_state()
         mutate(parents, seeded(2))
         assert same(parents, copy)
-        assert torch.equal(x, images(20, shape))
         assert torch.equal(torch.get_rng_state(), before)
 
     def test_the_generator_decides(self, mutate, shape):
-        parents = Batch.of_seeds(images(20, shape))
-        assert same(mutate(parents, seeded(3)), mutate(parents, seeded(3)))
-        assert not torch.equal(mutate(parents, seeded(3)).x, mutate(parents, seeded(4)).x)
+        parents = started(20, shape)
+        one, same_again, other = (deepcopy(mutate)(parents, seeded(seed)) for seed in (3, 3, 4))
+        assert same(one, same_again)
+        assert not torch.equal(one.x, other.x)
 
     def test_notes_are_enough_to_make_the_child_again(self, mutate, shape):
-        parents = Batch.of_seeds(images(20, shape))
+        parents = started(20, shape)
         for seed in range(3):
             children = mutate(parents, seeded(seed))
             again = mutate.replay(parents, children.notes["op"], children.notes["param"])
@@ -142,7 +152,7 @@ class TestMutator:
             parents = children
 
     def test_no_rows(self, mutate, shape):
-        assert len(mutate(Batch.of_seeds(images(0, shape)), seeded(6))) == 0
+        assert len(mutate(started(0, shape), seeded(6))) == 0
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: f"{o.name}-{len(repr(o))}")

@@ -11,7 +11,7 @@ import torch
 
 from nnfuzz.corpus import Pool
 from nnfuzz.records import Batch
-from nnfuzz.schedules import BatchPool, Probabilistic, Recent, Uniform
+from nnfuzz.schedules import BatchPool, Decaying, Probabilistic, Recent, Uniform
 from tests.conftest import generator
 
 SCHEDULES: dict[str, Callable[[], Any]] = {
@@ -19,13 +19,15 @@ SCHEDULES: dict[str, Callable[[], Any]] = {
     "uniform": lambda: Uniform(60),
     "recent": lambda: Recent(60),
     "probabilistic": lambda: Probabilistic(60),
+    "decaying": lambda: Decaying(60, classes=3),
 }
 
 
 def corpus(rows: int) -> Pool:
     pool = Pool()
     x = torch.zeros(rows, 1, 4, 4, dtype=torch.uint8)
-    pool.add(Batch.of_seeds(x, spent=torch.zeros(rows, dtype=torch.int64)))
+    zeros = torch.zeros(rows, dtype=torch.int64)
+    pool.add(Batch.of_seeds(x, zeros, spent=zeros, generation=zeros, tendency=zeros))
     return pool
 
 
