@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -31,7 +33,9 @@ def by_row(turns: list[tuple[Batch, Seen]]) -> Iterator[list[int]]:
     best: dict[tuple[int, int], float] = defaultdict(lambda: -float("inf"))
     for batch, seen in turns:
         gains = []
-        for seed, label, old, new in zip(batch.seed.tolist(), batch.label.tolist(), *seen.logits.softmax(2), strict=True):
+        for seed, label, old, new in zip(
+            batch.seed.tolist(), batch.label.tolist(), *seen.logits.softmax(2), strict=True
+        ):
             gains.append(0)
             for k in range(CLASSES) if old.argmax() == label else ():
                 apart = float(new[k] - old[k])
@@ -55,7 +59,9 @@ def test_gains_are_those_of_rows_that_come_one_by_one() -> None:
     gains = list(by_row(turns))
     assert told(made(), turns) == gains
     rows = [(batch[i : i + 1], seen[slice(i, i + 1)]) for batch, seen in turns for i in range(len(batch))]
-    assert [gain for (gain,) in told(made(), rows)] == sum(gains, []), "whatever stands in a turn together"
+    assert [gain for (gain,) in told(made(), rows)] == functools.reduce(operator.iadd, gains, []), (
+        "whatever stands in a turn together"
+    )
     assert 0 < sum(map(bool, gains[-1])) < sum(map(bool, gains[0]))
 
 
