@@ -157,7 +157,7 @@ def test_several_models_in_one_row_each(tiny: Model, images: Tensor) -> None:
     assert torch.allclose(seen.logits[1], other.net(images / 255), atol=1e-6)
 
 
-def test_the_neurons_of_every_model_side_by_side(tiny: Model, images: Tensor) -> None:
+def test_the_neurons_of_several_models_side_by_side(tiny: Model, images: Tensor) -> None:
     other = Model(nn.Sequential(nn.Conv2d(1, 5, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 3)), "other")
     both = Target([tiny, other], images, read=(0, 1), features=("scaled",))
     seen = both(images[:9])
