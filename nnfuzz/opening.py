@@ -38,6 +38,10 @@ class Settings:
     sigma: float = 0.0
     trust_model: bool = False  # open a file that holds a whole network, which can run code
 
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise NnfuzzError(f"expected a batch size from 1 up and came {self.batch_size}; give a larger one")
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:

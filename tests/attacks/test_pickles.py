@@ -81,7 +81,7 @@ def test_whole_models(
     file = tmp_path / f"a{ending}"
     form(file, payload)
     said = refused(tmp_path, "hunt", file, "--data", "digits", "--out", tmp_path / "out")
-    assert ("--trust-model" in said) == (ending in (".pt", ".pth", ".pt2", ".ts"))
+    assert ("say --trust-model" in said) == (ending in (".pt", ".pth", ".pt2", ".ts"))
     refused(tmp_path, "cover", file, "--data", "digits")
     assert not (tmp_path / "PWNED").exists()
 
@@ -141,10 +141,15 @@ def test_other_files_of_a_run(
     assert not (tmp_path / "PWNED").exists()
 
 
-def test_features_are_numbers_whatever_they_are(run: Path, tmp_path: Path, payload: Payload, nnfuzz: Command) -> None:
+@pytest.mark.parametrize("spare", [0, 1])
+def test_features_are_numbers_whatever_they_are(
+    run: Path, tmp_path: Path, payload: Payload, nnfuzz: Command, spare: int
+) -> None:
+    blob = array(payload)
+    blob += bytes(-len(blob) % 4 + spare)  # whole numbers of four bytes, or not
     with closing(sqlite3.connect(run / "run.db")) as base, base:
-        base.execute("UPDATE findings SET features = ?", (array(payload),))
-    assert nnfuzz("findings", run)[0] == 0
+        base.execute("UPDATE findings SET features = ?", (blob,))
+    assert nnfuzz("findings", run)[0] == (2 if spare else 0)
     assert not (tmp_path / "PWNED").exists()
 
 

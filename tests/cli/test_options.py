@@ -23,7 +23,7 @@ from tests.cli.conftest import Run
 COMMANDS = {call.__name__.replace("_", "-"): call for command in app.registered_commands if (call := command.callback)}
 WORKING = ("hunt", "cover", "train", "demo", "paper")
 # Alike, but said in the command's own words: a run's folder or a file, mutants of one run or of each run of a table.
-OWN = {"--out", "--data", "--epochs", "--seeds", "--stages", "--tries"}
+OWN = {"--out", "--data", "--epochs", "--seeds", "--stages", "--tries", "--recipe", "--criterion", "--referee"}
 
 
 def options(command: Callable[..., None]) -> dict[str, str]:

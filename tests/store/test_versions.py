@@ -63,5 +63,7 @@ def test_stopped_early_and_broken_off(recipe: str, place: Path, monkeypatch: pyt
     broken_off(ask("broken", TRIES, recipe), monkeypatch)
     watch = Quiet()
     resume(Path("broken"), watch)
-    assert any(name == "goes on" and f"{4 * 64:,} mutants" in text for name, text in watch.said), "behind where it broke"
+    assert any(name == "goes on" and f"{4 * 64:,} mutants" in text for name, text in watch.said), (
+        "behind where it broke"
+    )
     assert_equal(place / "broken", place / "whole")
