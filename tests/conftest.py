@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
+import typer.main
 from torch import Tensor, nn
 
 from nnfuzz.records import Batch, Model
@@ -11,6 +16,14 @@ from nnfuzz.target import Target
 
 pytest_plugins = ["pytester"]
 torch.set_num_threads(2)
+# The command line is the same whenever it is called; typer would put it together anew hundreds of times.
+typer.main.get_command = cache(typer.main.get_command)
+
+
+def arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """What an .npz file holds, with the file closed again."""
+    with np.load(path) as file:
+        return dict(file)
 
 
 class Tiny(nn.Module):

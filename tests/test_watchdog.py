@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from nnfuzz.store import Run
+from tests.conftest import arrays
 
 CODE = """
 import ctypes
@@ -44,7 +45,7 @@ def test_a_hang_is_ended_and_its_input_found(tmp_path: Path) -> None:
     assert "nnfuzz resume" in ended.stderr
     run = tmp_path / "run"
     assert [file.name for file in (run / "hung").iterdir()] == ["00.npz"]
-    hung = np.load(run / "hung" / "00.npz")["x"]
+    hung = arrays(run / "hung" / "00.npz")["x"]
     assert len(hung) == 1, "the one input, not the batch that it was in"
     assert hung.mean() / 255 > 0.46
     done = nnfuzz(tmp_path, "resume", "run", "--json")

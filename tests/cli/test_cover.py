@@ -10,6 +10,7 @@ import pytest
 
 from nnfuzz.coverage import NAMES
 from tests.cli.conftest import Run
+from tests.conftest import arrays
 
 pytestmark = pytest.mark.usefixtures("place")
 COVER = ("cover", "net.py:Net", "--data", "images.npz")
@@ -34,7 +35,7 @@ def test_some_criteria_of_some_layers(nnfuzz: Run) -> None:
 
 def test_bounds_come_from_the_profile(nnfuzz: Run) -> None:
     """No image passes a bound that it set itself; beside darker training images, all do."""
-    images = np.load("images.npz")
+    images = arrays("images.npz")
     np.savez("dark.npz", x=images["x"] // 2, y=images["y"])
     shares = [
         json.loads(nnfuzz(*COVER, "--json", "--criterion", "nbc", *more).stdout)["coverage"]["nbc"]
@@ -44,7 +45,7 @@ def test_bounds_come_from_the_profile(nnfuzz: Run) -> None:
 
 
 def test_an_image_that_a_model_raises_on_covers_nothing(nnfuzz: Run) -> None:
-    images = np.load("images.npz")
+    images = arrays("images.npz")
     np.savez("bright.npz", x=np.concatenate([images["x"], images["x"] + 60]))
     shares = [
         json.loads(nnfuzz("cover", f"net.py:{model}", "--data", data, "--json", "--criterion", "tknc").stdout)[

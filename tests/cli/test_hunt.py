@@ -18,6 +18,7 @@ from torch import Tensor
 from nnfuzz.store import Run as Stored
 from nnfuzz.store import inputs
 from tests.cli.conftest import Run
+from tests.conftest import arrays
 
 
 def test_one_object_on_standard_output(place: Path, nnfuzz: Run) -> None:
@@ -53,13 +54,13 @@ def test_nan_is_a_finding_and_no_crash(place: Path, nnfuzz: Run) -> None:
 
 
 def test_images_without_labels_are_compared_with_the_models_own_answer(place: Path, nnfuzz: Run) -> None:
-    np.savez("bare.npz", x=np.load("images.npz")["x"])
+    np.savez("bare.npz", x=arrays("images.npz")["x"])
     done = nnfuzz("hunt", "net.py:Net", "--data", "bare.npz", "--tries", 3000, "--out", "run", "--json")
     assert json.loads(done.stdout)["kinds"].keys() == {"changed"}
 
 
 def test_a_corrupt_image_is_skipped_counted_and_named(place: Path, nnfuzz: Run) -> None:
-    images = np.load("images.npz")
+    images = arrays("images.npz")
     for i, (x, y) in enumerate(zip(images["x"], images["y"], strict=True)):
         (place / "photos" / str(y)).mkdir(parents=True, exist_ok=True)
         Image.fromarray(x).save(place / "photos" / str(y) / f"{i}.png")
@@ -91,7 +92,7 @@ def test_a_corrupt_image_is_skipped_counted_and_named(place: Path, nnfuzz: Run) 
 def test_what_is_wrong_is_said_in_one_sentence(
     place: Path, refused: Callable[..., str], model: str, data: str, sentence: str
 ) -> None:
-    images = np.load("images.npz")
+    images = arrays("images.npz")
     x, y = images["x"], images["y"]
     np.savez("colour.npz", x=np.stack([x] * 3, 1), y=y)
     np.savez("bright.npz", x=x + 20, y=y)

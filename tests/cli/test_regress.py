@@ -13,6 +13,7 @@ import pytest
 
 from nnfuzz.store import Run as Stored
 from tests.cli.conftest import Run
+from tests.conftest import arrays
 from tests.store.versions import lay_out
 
 Refused = Callable[..., str]
@@ -53,7 +54,7 @@ def test_what_is_counted(nnfuzz: Run, recipe: str) -> None:
 
 def test_seeds_that_regress_as_they_are_are_counted_apart(nnfuzz: Run) -> None:
     result = regress(nnfuzz, "--tries", 64, new="Worse")
-    x = np.load("thirds.npz")["x"]
+    x = arrays("thirds.npz")["x"]
     bright = int((x.mean((1, 2)) / 255 > 0.45).sum())
     assert result["faults_in_seeds"] == result["seeds_set_aside"] == bright > 0
 
@@ -63,7 +64,7 @@ def test_until_counts_are_reached(nnfuzz: Run) -> None:
     assert result["ended"] == "counts reached"
     assert result["regression_faults"] >= 5
     assert set(result["reached"]) == {"regression_faults", "seeds_hit"}
-    assert 0 <= max(result["reached"].values()) <= result["seconds"]
+    assert 0 <= max(result["reached"].values()) <= result["seconds"] + 0.01, "but for rounding"
 
 
 def test_counts_that_are_not_reached_are_said_to_be(nnfuzz: Run) -> None:
@@ -95,7 +96,7 @@ def test_the_page_shows_what_both_answer(nnfuzz: Run) -> None:
 
 
 def test_without_labels_the_old_answers_count_as_right(nnfuzz: Run) -> None:
-    np.savez("bare.npz", x=np.load("thirds.npz")["x"])
+    np.savez("bare.npz", x=arrays("thirds.npz")["x"])
     done = nnfuzz("regress", "two.py:Old", "two.py:New", "--data", "bare.npz", "--set", "rows=64", "--threads", 1,
                   *CHEAP, "--tries", 320, "--json")  # fmt: skip
     assert "the old version's answer counts as right" in done.stderr

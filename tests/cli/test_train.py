@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conftest import arrays
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -46,5 +47,5 @@ def test_without_test_images_it_says_so(nnfuzz: Run) -> None:
     ],
 )
 def test_refused_before_the_training(refused: Callable[..., str], options: tuple[str, ...], sentence: str) -> None:
-    np.savez("bare.npz", x=np.load("images.npz")["x"])
+    np.savez("bare.npz", x=arrays("images.npz")["x"])
     assert sentence in refused("train", *options, "--json")

@@ -61,7 +61,14 @@ def torn(run: Path) -> None:
             image.load()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        signal.SIGKILL,
+    ],
+)
 def test_stopped_once(place: Path, process: Process, number: signal.Signals) -> None:
     tries = 64 * 40
     one = process(target=elsewhere, args=(str(place), "run", tries, True))

@@ -17,6 +17,7 @@ import pytest
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting import hunt, resume
 from nnfuzz.store import Run, RunFolder
+from tests.conftest import arrays
 from tests.store.hunts import TRIES, Quiet, ask, elsewhere, monotone
 
 
@@ -57,7 +58,7 @@ def other_model(run: Path) -> None:
 
 
 def other_data(run: Path) -> None:
-    images = np.load(run.parent / "images.npz")
+    images = arrays(run.parent / "images.npz")
     np.savez(run.parent / "images.npz", x=images["x"] + 1, y=images["y"])
 
 
