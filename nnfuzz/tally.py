@@ -43,17 +43,22 @@ class Tally:
     _distinct: set[int] = field(default_factory=set)
     _seeds: set[int] = field(default_factory=set)
     _before: float = 0.0  # seconds of search before this process
+    _ended: float | None = None  # what the clock said when the search was over
 
     def __post_init__(self) -> None:
         self.started = self.clock()
 
     def resume(self, seconds: float | None = None) -> None:
         """Let the clock run on from there, or from where it was read last."""
-        self.started = self.clock() - (self._before if seconds is None else seconds)
+        self.started, self._ended = self.clock() - (self._before if seconds is None else seconds), None
+
+    def rest(self) -> None:
+        """The search is over, and what is still made of it does not count."""
+        self._ended = self.clock()
 
     @property
     def seconds(self) -> float:
-        return self.clock() - self.started
+        return (self.clock() if self._ended is None else self._ended) - self.started
 
     @property
     def distinct(self) -> int:

@@ -229,3 +229,15 @@ def test_fingerprints_tell_single_bits_apart() -> None:
     x.flatten(1)[torch.arange(1, 300), torch.arange(299)] = 2 ** (torch.arange(299) % 8).to(torch.uint8)
     assert len(set(fingerprints(x).tolist())) == 300
     assert torch.equal(fingerprints(x), torch.cat([fingerprints(row) for row in x.split(7)]))
+
+
+def test_what_follows_the_search_takes_none_of_its_time() -> None:
+    now = [10.0]
+    tally = Tally(clock=lambda: now[0])
+    now[0] = 13.0
+    tally.rest()
+    now[0] = 20.0
+    assert tally.seconds == 3
+    tally.resume(3.0)
+    now[0] = 21.0
+    assert tally.seconds == 4

@@ -157,6 +157,7 @@ def _search(ask: Hunt, recorder: Recorder, jury: Sequence[Reader], setup: float,
         recorder.tally.resume()
         try:
             ended = _turns(ask, recorder, watch, stopped)
+            recorder.tally.rest()
             recorder.save()  # not where a step broke off: the last checkpoint stands between two whole ones
             doubts = judged(jury, recorder, watch.say)
         except Exception as error:
