@@ -14,7 +14,7 @@ import pathlib
 import tempfile
 
 import torch
-from regress import EVERY, ROWS, Row, Silent, spec
+from regress import EVERY, ROWS, RUNS, Row, Silent, spec
 
 from nnfuzz.experiments.curve import svg
 from nnfuzz.hunting import Hunt, hunt
@@ -23,7 +23,7 @@ from nnfuzz.store import Run
 
 def point(row: Row, recipe: str, threshold: float, options: argparse.Namespace) -> tuple[float, float]:
     """Distinct undoubted faults a second, and the share of findings that are undoubted."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=RUNS) as place:
         ask = Hunt(
             model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
             seconds=options.seconds, seeds=EVERY, seed=options.seed, out=f"{place}/run", hang_seconds=None,
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    RUNS.mkdir(exist_ok=True)
     row, thresholds = ROWS[options.row], [float(text) for text in options.thresholds.split(",")]
     lines = {
         recipe: [point(row, recipe, threshold, options) for threshold in thresholds]

@@ -27,6 +27,7 @@ from nnfuzz import data, models
 from nnfuzz.hunting import Hunt, hunt
 
 EVERY = 2**31  # seeds: all there are
+RUNS = pathlib.Path("runs")  # beside the runs of the commands, on the same disk
 BATCHES = (64, 128, 256, 512)
 
 
@@ -96,7 +97,7 @@ def one(row: Row, way: str, seed: int, options: argparse.Namespace) -> None:
     reach = row.reach(recipe)
     x = data.load("mnist").x
     referees = tuple(name for name in options.referee.split(",") if name)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=RUNS) as place:
         ask = Hunt(
             model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
             seconds=options.seconds, seeds=EVERY, seed=seed, out=f"{place}/run", fidelity=fidelity,
@@ -133,6 +134,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    RUNS.mkdir(exist_ok=True)
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     print(f"{datetime.date.today()}  {options.threads} threads, torch {torch.__version__}, commit {commit}")
     for number in options.rows.split(","):

@@ -255,13 +255,16 @@ def _pixels(x: Tensor) -> Tensor:
 
 @contextmanager
 def _plainly() -> Iterator[None]:
-    """Inside, oneDNN is not used: for one small image its preparations take longer than its convolutions."""
-    before = mkldnn.enabled
+    """Inside, neither oneDNN nor a second thread is used: for one small image their preparations take longer than its
+    convolutions."""
+    before, threads = mkldnn.enabled, torch.get_num_threads()
     mkldnn.enabled = False  # type: ignore[assignment]
+    torch.set_num_threads(1)
     try:
         yield
     finally:
         mkldnn.enabled = before
+        torch.set_num_threads(threads)
 
 
 @contextmanager
