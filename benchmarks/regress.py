@@ -102,7 +102,7 @@ def one(row: Row, way: str, seed: int, options: argparse.Namespace) -> None:
             model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
             seconds=options.seconds, seeds=EVERY, seed=seed, out=f"{place}/run", fidelity=fidelity,
             referees=referees, reach={**reach, **({"general_failures": 2**62} if options.whole else {})},
-            hang_seconds=None,
+            hang_seconds=None, parameters=dict(text.split("=", 1) for text in options.set),
         )  # fmt: skip
         before = bare(row, x)
         result = hunt(ask, Silent())
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--referee", default="mnist-referee0,mnist-referee1,mnist-referee2")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the recipe")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

@@ -16,29 +16,31 @@ COUNT = (Kind.NOTHING, Kind.REGRESSION)
 
 
 class Diversity:
-    """A Feedback: in how many classes k, other than the new version's answer, p_new[k] - p_old[k] is the largest yet.
+    """A Feedback: in how many classes k, other than the new version's answer, p_new[k] - p_old[k] is the largest yet,
+    by more than `margin`.
 
     Only inputs count that the old version reads and that are no repair; `oracle` tells.
     """
 
-    def __init__(self, oracle: Oracle, classes: int) -> None:
-        self.oracle, self.classes = oracle, classes
+    def __init__(self, oracle: Oracle, classes: int, margin: float = 0.0) -> None:
+        self.oracle, self.classes, self.margin = oracle, classes, margin
         self._best = torch.empty(0, classes)  # [seeds, K]
 
     def __repr__(self) -> str:
-        return "Diversity()"
+        return f"Diversity(margin={self.margin})"
 
     def __call__(self, children: Batch, seen: Seen) -> Tensor:
         apart, seed = self._apart(children, seen), children.seed
         gain = torch.zeros(len(children), dtype=torch.int64)
         for rows in in_turn(seed):
             best = self._best[seed[rows]]
-            gain[rows] = (apart[rows] > best).sum(1)
-            self._best[seed[rows]] = torch.maximum(best, apart[rows])
+            wider = apart[rows] > best + self.margin
+            gain[rows] = wider.sum(1)
+            self._best[seed[rows]] = torch.where(wider, apart[rows], best)  # so that small steps add up
         return gain
 
     def promising(self, children: Batch, seen: Seen) -> Tensor:
-        return (self._apart(children, seen) > self._best[children.seed]).any(1)
+        return (self._apart(children, seen) > self._best[children.seed] + self.margin).any(1)
 
     def _apart(self, children: Batch, seen: Seen) -> Tensor:
         """[B,K]; -inf where a class does not count, or the whole row."""

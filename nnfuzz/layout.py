@@ -93,5 +93,7 @@ def _put(net: nn.Module, name: str, module: nn.Module) -> None:
 
 def quick(device: str) -> torch.dtype:
     """The type in which a device runs networks of one's own fastest: bfloat16 where it multiplies matrices of it."""
-    capable = torch.cpu.get_capabilities().get("amx_bf16", False) if device == "cpu" else device.startswith("cuda")
-    return torch.bfloat16 if capable else torch.float32
+    if device == "cpu":
+        can = torch.cpu.get_capabilities()
+        return torch.bfloat16 if can.get("amx_bf16") or can.get("avx512_bf16") else torch.float32
+    return torch.bfloat16 if device.startswith("cuda") else torch.float32

@@ -7,6 +7,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterator
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -28,7 +29,7 @@ def turn(number: int, rows: int = 60) -> tuple[Batch, Seen]:
     return Batch(x, seed % CLASSES, seed, seed), Seen(logits, torch.zeros(rows, 0))
 
 
-def by_row(turns: list[tuple[Batch, Seen]]) -> Iterator[list[int]]:
+def by_row(turns: list[tuple[Batch, Seen]], margin: float = 0.0) -> Iterator[list[int]]:
     """One row after the other, with a dictionary of what was the largest so far."""
     best: dict[tuple[int, int], float] = defaultdict(lambda: -float("inf"))
     for batch, seen in turns:
@@ -39,27 +40,28 @@ def by_row(turns: list[tuple[Batch, Seen]]) -> Iterator[list[int]]:
             gains.append(0)
             for k in range(CLASSES) if old.argmax() == label else ():
                 apart = float(new[k] - old[k])
-                if k != new.argmax() and apart > best[seed, k]:
+                if k != new.argmax() and apart > best[seed, k] + margin:
                     best[seed, k], gains[-1] = apart, gains[-1] + 1
         yield gains
 
 
-def made() -> Diversity:
-    return Diversity(Regressed(), CLASSES)
+def made(margin: float = 0.0) -> Diversity:
+    return Diversity(Regressed(), CLASSES, margin)
 
 
 def told(diversity: Diversity, turns: list[tuple[Batch, Seen]]) -> list[list[int]]:
     return [diversity(batch, seen).tolist() for batch, seen in turns]
 
 
-def test_gains_are_those_of_rows_that_come_one_by_one() -> None:
+@pytest.mark.parametrize("margin", [0.0, 0.02])
+def test_gains_are_those_of_rows_that_come_one_by_one(margin: float) -> None:
     turns = [turn(number) for number in range(8)]
     kinds = torch.cat([Regressed()(*one) for one in turns])
     assert set(kinds.tolist()) == {Kind.NOTHING, Kind.REGRESSION, Kind.BOTH_WRONG, Kind.FIXED}
-    gains = list(by_row(turns))
-    assert told(made(), turns) == gains
+    gains = list(by_row(turns, margin))
+    assert told(made(margin), turns) == gains
     rows = [(batch[i : i + 1], seen[slice(i, i + 1)]) for batch, seen in turns for i in range(len(batch))]
-    assert [gain for (gain,) in told(made(), rows)] == functools.reduce(operator.iadd, gains, []), (
+    assert [gain for (gain,) in told(made(margin), rows)] == functools.reduce(operator.iadd, gains, []), (
         "whatever stands in a turn together"
     )
     assert 0 < sum(map(bool, gains[-1])) < sum(map(bool, gains[0]))

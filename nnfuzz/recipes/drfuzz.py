@@ -17,14 +17,15 @@ from nnfuzz.versions import compared
 
 def drfuzz(
     seeds: Batch, target: Target, feedback: Feedback | None, oracle: Oracle, *, rows: int = 512, rng: int = 0,
-    ram: float = 1.0, energy: int = 10, most: int = 10, operators: tuple[Operator, ...] = DRFUZZ,
+    ram: float = 1.0, energy: int = 10, most: int = 10, margin: float = 0.01, operators: tuple[Operator, ...] = DRFUZZ,
 ) -> Campaign:  # fmt: skip
     """Each pick of a seed is `energy` mutants by one operator, and each seed is picked at most `most` times and once.
 
-    What is kept drove the versions further apart than ever; `feedback`, if any, is news as well.
+    What is kept drove the versions further apart than ever, by more than `margin`; `feedback`, if any, is news as well.
     """
     asked.positive(rows=rows, energy=energy, most=most)
-    mutate, diversity = Chains(operators, energy), Diversity(oracle, target.classes)
+    asked.share(margin=margin)
+    mutate, diversity = Chains(operators, energy), Diversity(oracle, target.classes, margin)
     news = Together((diversity, feedback)) if feedback else diversity
     return Campaign(
         recipe="drfuzz", seeds=mutate.start(seeds), corpus=Pool(ram),
