@@ -32,6 +32,7 @@ def test_one_object_on_standard_output(place: Path, nnfuzz: Run) -> None:
     assert len(list(Path("run/findings").glob("*.png"))) == result["distinct_findings"]
 
 
+@pytest.mark.slow  # a whole Python starts; tests/hunting/test_commands.py does it in one that is there
 def test_ctrl_c_keeps_what_was_found(place: Path) -> None:
     command = [sys.executable, "-m", "nnfuzz", "hunt", "net.py:Net", "--data", "images.npz", "--seconds", "90"]
     with subprocess.Popen(
