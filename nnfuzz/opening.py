@@ -123,6 +123,8 @@ def _output(name: str) -> Literal["logits", "probabilities"]:
 def check_criteria(criteria: Sequence[str]) -> None:
     if not criteria or not set(criteria) <= {*coverage.NAMES, "nc-raw"}:
         raise NnfuzzError(f"expected criteria among {', '.join(coverage.NAMES)}, and came {', '.join(criteria)!r}")
+    if len(set(criteria)) < len(criteria):
+        raise NnfuzzError(f"expected each criterion once, and came {', '.join(criteria)!r}")
 
 
 def covers(

@@ -105,8 +105,8 @@ class Target:
         model, net = self.models[index], (self._own if own else self._nets)[index]
         with _blaming(model):
             out = net(self._feed(x, index))
-        if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != len(x):
-            came = f"a tensor of shape {tuple(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
+        if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != len(x) or not out.is_floating_point():
+            came = f"{out.dtype} {tuple(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
             raise NnfuzzError(
                 f"expected model {model.name} to return one row of class scores per image, and it returned {came};"
                 " wrap it in a module that returns its logits"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +17,23 @@ from nnfuzz.records import Batch, Model
 from nnfuzz.target import Target
 
 pytest_plugins = ["pytester"]
-torch.set_num_threads(2)
 # The command line is the same whenever it is called; typer would put it together anew hundreds of times.
 typer.main.get_command = cache(typer.main.get_command)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the collector need not look through all of torch again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On networks as small as these, threads wait for each other longer than they work; on a busy machine, ten times
+    as long."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
+    torch.set_num_threads(1)
 
 
 def arrays(path: str | Path) -> dict[str, np.ndarray]:

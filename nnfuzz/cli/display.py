@@ -72,7 +72,7 @@ class Display:
     def tick(self, now: Mapping[str, Any]) -> None:
         words = in_words(now)
         if not self.console.is_terminal:
-            if now["seconds"] - self._spoke >= QUIET:
+            if abs(now["seconds"] - self._spoke) >= QUIET:  # of a next search the clock begins anew
                 self._spoke = now["seconds"]
                 self.console.print("  " + "  ".join(f"{k} {v}" for k, v in words.items()), markup=False, soft_wrap=True)
             return

@@ -53,7 +53,9 @@ Out = Annotated[
 ]
 Criterion = Annotated[str, typer.Option(help="nc, kmnc, nbc, snac, tknc, bknc; several with commas")]
 Profile = Annotated[str | None, typer.Option(metavar="DATA", help="Training data for the profile, if --data has none")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads [default: all cores]", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option(min=1, max=1024, help="CPU threads [default: all cores]", show_default=False)
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda, mps")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output at the end, nothing else there")]
 BatchSize = Annotated[int | None, typer.Option(min=1, help="Most images the model runs at once [default: found]")]

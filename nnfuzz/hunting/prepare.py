@@ -64,6 +64,11 @@ def choose(x: torch.Tensor, label: torch.Tensor, count: int, seed: int) -> Batch
     return Batch(every.x, every.label, rows, every.parent)
 
 
+def evenly(rows: int, tries: int | None) -> int:
+    """Mutants of a turn, at most `rows`, so that whole turns make hardly more than `tries`."""
+    return rows if tries is None else -(-tries // -(-tries // rows))
+
+
 def prepare(
     subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
     seed: int = 0, parameters: Mapping[str, Any] | None = None, tries: int | None = None, ram: float = 1.0,
@@ -78,8 +83,9 @@ def prepare(
     make = RECIPES[recipe]
     target = subject.target
     rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
-    rows = min(rows, tries or rows)
-    parameters = fitting(make, recipe, {"rows": rows, "rng": seed, "ram": ram, **(parameters or {})})
+    parameters = {"rows": evenly(rows, tries), "rng": seed, "ram": ram, **(parameters or {})}
+    parameters = fitting(make, recipe, parameters)
+    parameters["rows"] = min(parameters["rows"], tries or parameters["rows"])
     feedback = Together(covers) if len(covers) > 1 else covers[0] if covers else None
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)
     if rule:

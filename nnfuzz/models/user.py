@@ -75,7 +75,8 @@ def _failed(spec: str, expected: str, error: BaseException) -> NnfuzzError:
     while last and last.tb_next:
         last = last.tb_next
     place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
-    return NnfuzzError(f"{spec}: expected {expected} and came {type(error).__name__}: {error}{place}; correct it")
+    line = (str(error).strip() or "no message").splitlines()[0]
+    return NnfuzzError(f"{spec}: expected {expected} and came {type(error).__name__}: {line}{place}; correct it")
 
 
 @contextmanager

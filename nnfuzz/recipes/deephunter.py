@@ -51,7 +51,7 @@ def deephunter(
     schedule: Schedule
     if select == "pool":
         potential = beta * 255 * seeds.x[:1].numel()  # section 3.3
-        schedule = BatchPool(potential, batch, power, picks=rows // power, gamma=gamma, p_min=p_min)
+        schedule = BatchPool(potential, batch, power, rows, gamma=gamma, p_min=p_min)
     else:
         schedule = SEED_LEVEL[select](rows)
     return Campaign(

@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("NNFUZZ_DATA", str(root / "home"))
         trained = models.train("digits", data.load("digits", "train"), data.load("digits"), epochs=2, batch=64)
         models.save(trained.model, root / "net.safetensors")
-        ask = Hunt(f"digits@{root / 'net.safetensors'}", "digits", criteria=("tknc",), tries=120, seeds=60,
+        ask = Hunt(f"digits@{root / 'net.safetensors'}", "digits", criteria=("tknc",), tries=40, seeds=60,
                    hang_seconds=None, out=str(root / "run"))  # fmt: skip
         hunt(ask, Listening())
         assert len(conclude(root / "run")[0].findings) >= 3

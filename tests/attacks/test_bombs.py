@@ -172,6 +172,7 @@ for attack in test_bombs.ATTACKS:
 """
 
 
+@pytest.mark.slow  # a whole Python starts, whose memory is all theirs
 def test_quickly_and_with_little_memory(tmp_path: Path) -> None:
     """In a process of its own, since the most that one ever took does not go down again."""
     command = [sys.executable, "-c", "import PIL.PngImagePlugin, safetensors.torch, nnfuzz.models" + MEASURE]

@@ -36,6 +36,7 @@ def test_the_watchdog_takes_no_modules_from_where_it_is_started(
     assert not mark.exists()
 
 
+@pytest.mark.slow  # a whole Python starts
 def test_a_command_inside_a_folder_from_elsewhere(run: Path, tmp_path: Path) -> None:
     mark = planted(tmp_path / "evil")
     start = "import sys; sys.path.remove(''); from nnfuzz.cli import main; main()"  # as an installed command starts

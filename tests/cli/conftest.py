@@ -43,12 +43,16 @@ class Maps(Net):
     def forward(self, x):
         return self.conv(x)
 
+class Whole(Net):
+    def forward(self, x):
+        return super().forward(x).long()
+
 class Draws(Net):
     def forward(self, x):
         return super().forward(x) + torch.rand(len(x), 2) / 1000
 
 def broken():
-    raise RuntimeError("no weights today")
+    raise RuntimeError("no weights today\\nnor tomorrow")
 
 def number():
     return 3

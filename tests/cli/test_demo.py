@@ -15,7 +15,7 @@ DEMO = sys.modules["nnfuzz.cli.demo"]  # the package's own `demo` is the command
 
 @pytest.fixture(autouse=True)
 def short(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DEMO, "EPOCHS", 4)
+    monkeypatch.setattr(DEMO, "EPOCHS", 2)
 
 
 def test_a_run_folder_with_findings(nnfuzz: Run) -> None:

@@ -91,9 +91,9 @@ def test_dlfuzz_from_hunt_to_minimize(nnfuzz: Run) -> None:
 ])  # fmt: skip
 @pytest.mark.usefixtures("place")
 def test_it_goes_on_and_ends_where_it_would_have(recipe: str, more: tuple[str, ...], nnfuzz: Run) -> None:
-    whole = hunted(nnfuzz, recipe, "whole", 4800, *more, "--set", "rows=240")
-    part = hunted(nnfuzz, recipe, "part", 1440, *more, "--set", "rows=240")
-    resumed = json.loads(nnfuzz("resume", "part", "--tries", 4800, "--json"))
+    whole = hunted(nnfuzz, recipe, "whole", 1920, *more, "--set", "rows=240")
+    part = hunted(nnfuzz, recipe, "part", 720, *more, "--set", "rows=240")
+    resumed = json.loads(nnfuzz("resume", "part", "--tries", 1920, "--json"))
     assert part["tries"] < whole["tries"]
     for name in ("tries", "executed", "findings", "distinct_findings", "coverage", "corpus", "kinds"):
         assert resumed[name] == whole[name], name

@@ -100,3 +100,11 @@ def test_threads_are_those_asked_for(monkeypatch: pytest.MonkeyPatch, has_affini
         assert use_threads(None) >= 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_search_after_another_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = dict.fromkeys(("tries", "executed", "findings", "distinct_findings", "seeds_hit", "corpus"), 0)
+    with Display(as_json=False) as display:
+        for seconds in (1.0, 3.0, 16.0, 0.5, 1.0):
+            display.tick({**counts, "tries_per_second": 0.0, "seconds": seconds})
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["1", "16", "0"]

@@ -118,7 +118,7 @@ def test_until_nothing_new_comes(place: Path, nnfuzz: Command) -> None:
     assert time.monotonic() - started < 40
 
 
-def test_an_interrupted_run_is_not_judged(place: Path, process: Callable[..., BaseProcess]) -> None:
+def test_ctrl_c_keeps_what_was_found_and_judges_nothing(place: Path, process: Callable[..., BaseProcess]) -> None:
     argv = (*map(str, HUNT), "--seconds", "100", "--fail-on", "errors>0")
     one = process(target=command, args=(str(place), argv))
     one.start()
@@ -126,12 +126,14 @@ def test_an_interrupted_run_is_not_judged(place: Path, process: Callable[..., Ba
         assert one.is_alive()
         one.join(0.02)
     assert one.pid
-    os.kill(one.pid, signal.SIGTERM)
+    os.kill(one.pid, signal.SIGINT)
     one.join()
     assert one.exitcode == 3
     result = json.loads((place / "out").read_text())
     assert (result["ended"], result["gate"]) == ("interrupted", [])
     assert (place / "run" / "report.html").is_file()
+    kept = [file for file in (place / "run" / "findings").iterdir() if file.name[0].isdigit()]
+    assert len(kept) == result["distinct_findings"] > 0
 
 
 def test_a_lineage_makes_the_picture_again(run: Path) -> None:

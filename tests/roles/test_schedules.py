@@ -15,7 +15,7 @@ from nnfuzz.schedules import BatchPool, Decaying, Probabilistic, Recent, Uniform
 from tests.conftest import generator
 
 SCHEDULES: dict[str, Callable[[], Any]] = {
-    "pool": lambda: BatchPool(potential=1000.0, size=10, power=16, picks=4),
+    "pool": lambda: BatchPool(potential=1000.0, size=10, power=16, rows=64),
     "uniform": lambda: Uniform(60),
     "recent": lambda: Recent(60),
     "probabilistic": lambda: Probabilistic(60),
@@ -76,7 +76,7 @@ def test_equation_2() -> None:
 
 
 def test_batches_are_picked_in_proportion_to_p() -> None:
-    schedule, pool = BatchPool(potential=1.0, size=10, power=1, picks=1), corpus(30)
+    schedule, pool = BatchPool(potential=1.0, size=10, power=1, rows=1), corpus(30)
     rng = generator(0)
     schedule(pool, rng)
     counts: Counter[int] = Counter()
@@ -88,7 +88,7 @@ def test_batches_are_picked_in_proportion_to_p() -> None:
 
 def test_an_old_pool_is_still_picked_from_exactly() -> None:
     # With every P = p_min, 256 proposals often do not suffice: the exact way must give the same mixture.
-    schedule, pool = BatchPool(potential=1.0, size=1, power=1, picks=1, p_min=0.001), corpus(4)
+    schedule, pool = BatchPool(potential=1.0, size=1, power=1, rows=1, p_min=0.001), corpus(4)
     rng = generator(0)
     schedule(pool, rng)
     counts: Counter[int] = Counter()
@@ -102,8 +102,15 @@ def test_chances_follow_the_mutation_potential() -> None:
     pool = Pool()
     x = torch.zeros(2, 1, 4, 4, dtype=torch.uint8)
     pool.add(Batch.of_seeds(x, spent=torch.tensor([0, 750])))
-    ids = BatchPool(potential=1000.0, power=4000, picks=1)(pool, generator(0))
+    ids = BatchPool(potential=1000.0, power=4000, rows=4000)(pool, generator(0))
     assert (ids == 0).double().mean().item() == pytest.approx(0.8, abs=0.02)  # 1000 : 250
+
+
+def test_a_turn_is_as_long_as_asked_whatever_a_batch_gets() -> None:
+    pool = corpus(30)
+    turn = BatchPool(potential=1.0, size=10, power=16, rows=35)(pool, generator(0))
+    assert [len(set((part // 10).tolist())) for part in turn.split(16)] == [1, 1, 1]  # 16, 16 and 3 of one batch each
+    assert len(turn) == 35
 
 
 def test_the_last_five_are_recent() -> None:

@@ -13,7 +13,7 @@ from nnfuzz.records import Finding, Step
 from tests.store import versions
 from tests.store.hunts import Quiet, everything, monotone, same
 
-TRIES, EARLY = 64 * 12, 64 * 5
+TRIES, EARLY = 64 * 9, 64 * 5
 
 
 def ask(out: str, tries: int, recipe: str) -> Hunt:
