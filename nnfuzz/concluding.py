@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 
+from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Finding
 from nnfuzz.report import Page, Shown, render
-from nnfuzz.store import Run
-from nnfuzz.store.folder import RESULT, write
+from nnfuzz.store import NOT_YET, Run
+from nnfuzz.store.writing import RESULT, write
 from nnfuzz.triage import Group, triage
 
 CLEAN = 256  # images that findings are compared with
@@ -59,7 +60,7 @@ def page(triaged: Triaged) -> str:
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
         title=f"{asked['recipe']} on {' → '.join(models(asked))} with {asked['data']}",
-        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said, run.result),
+        ended=run.result["ended"], configuration=_configuration(said, run.result),
         result=run.result, history=run.history(), findings=triaged.findings, groups=shown,
         classes=tuple(map(str, said.get("classes", ()))), models=models(asked), run=str(run.path),
     ))  # fmt: skip
@@ -94,10 +95,14 @@ def _configuration(said: Mapping[str, Any], result: Mapping[str, Any]) -> list[t
 def conclude(path: Path) -> tuple[Triaged, dict[str, Any]]:
     """Group what a run found, write its page, and count the groups in its result."""
     run = Run(path)
+    if not run.result:
+        raise NnfuzzError(f"expected a run that has begun to search in {path} and came none; nnfuzz resume {path} does")
     found = triaged(run)
+    content = page(found)
     result = {**run.result, **numbered(found)}
-    write(path, RESULT, json.dumps(result, indent=2, default=str) + "\n")
-    write(path, PAGE, page(found))
+    if run.result["ended"] != NOT_YET:  # else whoever goes on with it writes its summary
+        write(path, RESULT, json.dumps(result, indent=2, default=str) + "\n")
+    write(path, PAGE, content)
     return found, result
 
 

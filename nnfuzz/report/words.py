@@ -26,6 +26,7 @@ ENDED = {
     "time": "Ended when the time was up.",
     "tries": "Ended when all tries were made.",
     "interrupted": "Interrupted before its end.",
+    "not yet": "Not ended: this is what it was at its last checkpoint.",
 }
 BLURS = ("box 3", "box 4", "box 5", "Gaussian 3", "Gaussian 5", "Gaussian 7", "median 3", "median 5", "bilateral")
 KERNELS = ("1×1", "1×2", "2×1", "2×2", "1×3", "3×1", "3×3")
