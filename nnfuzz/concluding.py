@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Finding
 from nnfuzz.report import Page, Shown, render
-from nnfuzz.store import Run
-from nnfuzz.store.folder import RESULT, write
+from nnfuzz.report.words import called
+from nnfuzz.store import NOT_YET, Run
+from nnfuzz.store.writing import RESULT, write
 from nnfuzz.triage import Group, triage
 
 CLEAN = 256  # images that findings are compared with
@@ -56,12 +58,13 @@ def page(triaged: Triaged) -> str:
     """The run as one HTML page."""
     run, said = triaged.run, triaged.run.configuration
     asked = said["asked"]
+    names = tuple(map(called, models(asked)))
     shown = [_shown(triaged, group) for group in triaged.groups]
     return render(Page(
-        title=f"{asked['recipe']} on {' → '.join(models(asked))} with {asked['data']}",
-        ended=str(run.result.get("ended", "not yet")), configuration=_configuration(said, run.result),
+        title=f"{asked['recipe']} on {' → '.join(names)} with {asked['data']}",
+        ended=run.result["ended"], configuration=_configuration(said, run.result),
         result=run.result, history=run.history(), findings=triaged.findings, groups=shown,
-        classes=tuple(map(str, said.get("classes", ()))), models=models(asked), run=str(run.path),
+        classes=tuple(map(str, said.get("classes", ()))), models=names, run=str(run.path),
     ))  # fmt: skip
 
 
@@ -79,11 +82,12 @@ def _shown(triaged: Triaged, group: Group) -> Shown:
 def _configuration(said: Mapping[str, Any], result: Mapping[str, Any]) -> list[tuple[str, str]]:
     asked, looked = said["asked"], said.get("preflight", {})
     accuracy, versions = looked.get("accuracy"), said.get("versions", {})
+    shares = [] if accuracy is None else [accuracy, *looked.get("beside", ())]
     rows = [
         *((f"Model {i + 1}" if asked.get("beside") else "Model", name) for i, name in enumerate(models(asked))),
         ("Model's digest", said.get("model_digest", "")),
         ("Data", asked["data"]), ("Data's digest", said.get("data_digest", "")),
-        ("Clean accuracy", "" if accuracy is None else f"{accuracy:.2%}"),
+        ("Clean accuracy", ", ".join(f"{share:.2%}" for share in shares)),
         ("Recipe", asked["recipe"]), ("Criteria", ", ".join(asked["criteria"])), ("Random seed", asked["seed"]),
         ("Seeds", f"{result.get('seeds', asked['seeds']):,}"), ("Begun", said.get("begun", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
@@ -94,10 +98,14 @@ def _configuration(said: Mapping[str, Any], result: Mapping[str, Any]) -> list[t
 def conclude(path: Path) -> tuple[Triaged, dict[str, Any]]:
     """Group what a run found, write its page, and count the groups in its result."""
     run = Run(path)
+    if not run.result:
+        raise NnfuzzError(f"expected a run that has begun to search in {path} and came none; nnfuzz resume {path} does")
     found = triaged(run)
+    content = page(found)
     result = {**run.result, **numbered(found)}
-    write(path, RESULT, json.dumps(result, indent=2, default=str) + "\n")
-    write(path, PAGE, page(found))
+    if run.result["ended"] != NOT_YET:  # else whoever goes on with it writes its summary
+        write(path, RESULT, json.dumps(result, indent=2, default=str) + "\n")
+    write(path, PAGE, content)
     return found, result
 
 

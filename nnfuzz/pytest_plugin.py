@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECONDS = 10.0  # of search, unless the test says seconds or tries
 KEPT = 3  # run folders of a test
 SHOWN = 3  # findings in a failure's message
-SEVERAL = ("criteria", "layers", "exclude", "mean", "std")  # options of one value or more
+SEVERAL = ("criteria", "layers", "exclude", "mean", "std", "beside", "referees")  # options of one value or more
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,9 +83,10 @@ class Hunter:
         if options.get("profile"):
             options["profile"] = data_near(str(options["profile"]), self.beside)
         ask, conditions = asked(model_near(model, self.beside), data_near(data, self.beside), options)
+        ask = replace(ask, beside=tuple(model_near(one, self.beside) for one in ask.beside))
         folder = self.folder if self.hunts == 1 else self.folder.with_name(f"{self.folder.name}-{self.hunts}")
         stored = folder / "stored"
-        before = regressions.retry(stored, ask.model, ask.data, ask.settings)
+        before = regressions.retry(stored, ask)
         if failed := gate.at_least(conditions, before.counted()):
             return {}, self._still(model, failed, before, stored)
         run = fresh(folder / "runs")

@@ -10,13 +10,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nnfuzz.data.pictures import read
-from nnfuzz.opening import Settings, open_subject
-from nnfuzz.records import Finding, Kind, Mutation, Seen
+import torch
+from torch import Tensor
+
+from nnfuzz.errors import NnfuzzError
+from nnfuzz.hunting import Hunt
+from nnfuzz.hunting.replay import judge
+from nnfuzz.opening import open_subject
+from nnfuzz.records import Finding, Kind, Mutation
+from nnfuzz.store import inputs
 from nnfuzz.target import Target
 
 MOST = 64  # kept
-PICTURE = re.compile(r"[0-9a-f]{16}\.png")
+PICTURE = re.compile(r"[0-9a-f]{16}\.(png|npz)")
 
 
 @dataclass(frozen=True)
@@ -42,34 +48,45 @@ class Retried:
                 **{kind: float(kinds.count(kind)) for kind in kinds}}  # fmt: skip
 
 
-def retry(folder: Path, model: str, data: str, settings: Settings) -> Retried:
-    """Run what the folder holds on the model; what it now gets right is dropped from the folder."""
-    stored = [one for one in _read(folder) if (folder / one.finding.image).is_file()]
+def retry(folder: Path, ask: Hunt) -> Retried:
+    """Run what the folder holds on the models that are to be hunted; what they get right is dropped from the folder."""
+    stored = _read(folder)
     if not stored:
         return Retried()
-    pictures = read(folder, [one.finding.image for one in stored], None)
-    with open_subject(model, data, settings) as subject:
-        fits = pictures.x.shape[1:] == subject.images.x.shape[1:]  # else they are of other data, and no finding here
-        rows = pictures.rows if fits else ()
-        seen = subject.target(pictures.x[: len(rows)])
-        tried = [
-            (stored[row].run, _now(subject.target, seen[i : i + 1], stored[row].finding)) for i, row in enumerate(rows)
-        ]
-    still = tuple(Stored(finding, run) for run, finding in tried if finding)
+    with open_subject(ask.model, ask.data, ask.settings, beside=ask.beside, pair=ask.pair) as subject:
+        shape = subject.images.x.shape[1:]  # what has another is of other data, and no finding here
+        held = [(one, x) for one in stored if (x := _pixels(folder / one.finding.image)) is not None]
+        held = [(one, x) for one, x in held if x.shape == shape]
+        still = _still([one for one, _ in held], [x for _, x in held], subject.target, ask.oracle_name)
     _write(folder, still)
     return Retried(still, len(stored) - len(still))
 
 
-def _now(target: Target, seen: Seen, finding: Finding) -> Finding | None:
-    """The finding as it is now; None if it is none any more."""
-    if raised := int(seen.raised):
-        return replace(finding, kind=Kind.RAISED.label, error=target.complaints[raised - 1])
-    if not seen.logits[0].isfinite().all():
-        return replace(finding, kind=Kind.NOT_FINITE.label)
-    confidence, answer = seen.logits[0].softmax(1).max(1)
-    if int(answer) == finding.right:
+def _pixels(path: Path) -> Tensor | None:
+    try:
+        return inputs.read(path)
+    except NnfuzzError:  # gone, or damaged
         return None
-    return replace(finding, answers=(int(answer),), confidences=(float(confidence),))
+
+
+def _still(stored: Sequence[Stored], x: Sequence[Tensor], target: Target, oracle: str) -> tuple[Stored, ...]:
+    """Those that are findings still, with the answers of now."""
+    if not stored:
+        return ()
+    findings = [one.finding for one in stored]
+    before = torch.tensor([finding.seed_answers[0] for finding in findings])
+    verdict, seen = judge(findings, torch.stack(list(x)), before, target, oracle)
+    sure, answer = seen.logits.softmax(2).max(2)
+    answer = torch.where(seen.raised != 0, -1, answer)
+    now = zip(stored, verdict.tolist(), answer.T.tolist(), sure.T.tolist(), seen.raised.tolist(), strict=True)
+    return tuple(
+        replace(one, finding=replace(
+            one.finding, kind=Kind(kind).label, answers=tuple(answers), confidences=tuple(confidences),
+            error=target.complaints[raised - 1] if raised > 0 else "",
+        ))
+        for one, kind, answers, confidences, raised in now
+        if kind > Kind.NOTHING
+    )  # fmt: skip
 
 
 def remember(folder: Path, run: Path, found: Iterable[Finding], before: Sequence[Stored] = ()) -> None:
@@ -82,7 +99,7 @@ def remember(folder: Path, run: Path, found: Iterable[Finding], before: Sequence
         if finding.kind == Kind.HUNG.label:
             continue  # tried first, it would keep the next run from ever starting
         content = (run / finding.image).read_bytes()
-        name = f"{hashlib.sha256(content).hexdigest()[:16]}.png"
+        name = f"{hashlib.sha256(content).hexdigest()[:16]}{Path(finding.image).suffix}"
         (folder / name).write_bytes(content)
         stored.setdefault(name, Stored(replace(finding, image=name), str(run)))
     _write(folder, stored.values())
@@ -115,5 +132,5 @@ def _write(folder: Path, stored: Iterable[Stored]) -> None:
     """These and no others: the pictures of what is fixed go."""
     rows = [asdict(one) for one in stored]
     (folder / "stored.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    for picture in set(folder.glob("*.png")) - {folder / row["finding"]["image"] for row in rows}:
+    for picture in {*folder.glob("*.png"), *folder.glob("*.npz")} - {folder / row["finding"]["image"] for row in rows}:
         picture.unlink()

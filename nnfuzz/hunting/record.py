@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -19,7 +19,8 @@ from nnfuzz.tally import Tally, fingerprints
 from nnfuzz.target import Target
 
 CHECKPOINT = 0.5  # seconds of search between two, at least
-SHARE = 25  # and at least so many times what one costs
+SHARE = 25  # and at least so many times what one costs; what was found is on disk all the same
+TOGETHER = 256  # findings that are confirmed, and then kept, at once: thousands would be seconds without one on disk
 
 
 def confirm(target: Target, oracle: Oracle, found: Batch, verdict: Tensor) -> Tensor:
@@ -42,7 +43,8 @@ class Recorder:
         self.subject, self.prey, self.folder, self.reach = subject, prey, folder, dict(reach or {})
         self.tally = Tally()
         self.reached: dict[str, float] = {}  # seconds at which counts of `reach` were reached
-        self._saved, self._pause = 0.0, CHECKPOINT
+        self.summary: Callable[[], Mapping[str, Any]] = dict  # what readers are told until the run has ended
+        self._saved, self._written, self._pause = 0.0, 0.0, CHECKPOINT
         mutate = prey.campaign.mutate
         self._operators = tuple((o.name, o.width) for o in getattr(mutate, "operators", ()))
 
@@ -51,7 +53,11 @@ class Recorder:
         tally, folder, corpus = self.tally, self.folder, self.prey.campaign.corpus
         first, seconds = tally.distinct, tally.seconds  # before they are confirmed: that is no search
         rows = tally.read(step)
-        found = self._describe(step, rows, first, round(seconds, 3)) if len(rows) else []
+        found: list[Finding] = []
+        for some in torch.split(rows, TOGETHER) if len(rows) else ():
+            new = self._describe(step, some, first + len(found), round(seconds, 3))
+            self._store(step, some, new)
+            found += new
         tally.flaky += sum(not finding.confirmed for finding in found)
         if self.prey.ledger:
             self.prey.ledger.read(step)
@@ -61,10 +67,12 @@ class Recorder:
                 batch = corpus[step.kept]
                 parent = corpus.note("parent", step.kept)
                 folder.keep(tally.steps, Batch(batch.x, batch.label, batch.seed, parent, batch.notes))
-            self._store(folder, step, rows, found)
             folder.step(tally.steps, {"seconds": tally.seconds, **self.prey.counts(tally)}, self.prey.coverage())
             if tally.seconds - self._saved >= self._pause:
                 self.save()
+            elif tally.seconds - self._written >= CHECKPOINT:
+                folder.commit()
+                self._tell()
         return found
 
     @property
@@ -109,8 +117,9 @@ class Recorder:
     def _error(self, raised: int) -> str:
         return self.subject.target.complaints[raised - 1] if raised > 0 else ""
 
-    def _store(self, folder: RunFolder, step: Step, rows: Tensor, found: list[Finding]) -> None:
-        if not found:
+    def _store(self, step: Step, rows: Tensor, found: list[Finding]) -> None:
+        folder = self.folder
+        if not folder:
             return
         children, neurons = step.children[rows], step.seen.neurons[rows.to(step.seen.neurons.device)].cpu()
         seen = neurons[:, self.subject.target.penultimate]
@@ -125,6 +134,13 @@ class Recorder:
             self.folder.checkpoint(self.tally.steps, self.state_dict())
             self._saved = self.tally.seconds
             self._pause = max(CHECKPOINT, SHARE * (self._saved - began))
+            self._tell()
+
+    def _tell(self) -> None:
+        """Those who read while the run goes on, or was killed."""
+        self._written = self.tally.seconds
+        if self.folder and (summary := self.summary()):
+            self.folder.summarise(summary)
 
     def state_dict(self) -> dict[str, Any]:
         campaign = self.prey.campaign
@@ -157,7 +173,7 @@ class Recorder:
         self.reached = dict(state["reached"])
         if self.prey.ledger:
             self.prey.ledger.load_state_dict(state["ledger"])
-        self._saved = self.tally.seconds
+        self._saved = self._written = self.tally.seconds
 
     def _check(self, batch: Batch, folder: RunFolder) -> None:
         """What a corpus relies on: a lineage that runs in a circle would never come to an end."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from nnfuzz import data
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.hunting.ask import ORACLES
+from nnfuzz.hunting.ask import ORACLES, Hunt
 from nnfuzz.hunting.reopen import asked, where
 from nnfuzz.opening import Settings, Subject, open_subject
 from nnfuzz.records import Batch, Finding, Kind, Seen
@@ -54,9 +54,9 @@ def replay(
     others = [finding for finding in findings if finding.kind != apart]
     if others:
         rows = max(1, min(ROWS, BYTES // run.pixels(others[0]).nbytes))
-        with opened(run, others, model, settings, trust) as subject:
+        with opened(run, others, model, settings, trust) as (ask, subject):
             for i in range(0, len(others), rows):
-                yield from _judged(run, others[i : i + rows], subject.target)
+                yield from _judged(run, others[i : i + rows], subject.target, ask.oracle_name)
     for finding in findings:
         if finding.kind == apart:
             yield again(run.path, finding, model, settings, trust)
@@ -66,8 +66,8 @@ def replay(
 def opened(
     run: Run, findings: Sequence[Finding], model: str | None = None, settings: Settings | None = None,
     trust: bool = False,
-) -> Iterator[Subject]:  # fmt: skip
-    """The run's model, or another one, watched over; the images are the seeds of these findings."""
+) -> Iterator[tuple[Hunt, Subject]]:  # fmt: skip
+    """What was asked, and the run's model, or another one, watched over; the images are the seeds of these findings."""
     ask = asked(run, str(Path(model).absolute()) if model and Path(model).exists() else model, trust)
     settings = replace(_fed(ask.settings, settings), trust_model=ask.settings.trust_model)
     images = _originals(run, findings)
@@ -76,7 +76,7 @@ def opened(
         Watchdog(ask.hang_seconds or 60.0) as guard,
         open_subject(ask.model, images, settings, (), guard, beside=ask.beside) as subject,
     ):
-        yield subject
+        yield ask, subject
 
 
 def _fed(before: Settings, now: Settings | None) -> Settings:
@@ -93,29 +93,33 @@ def _originals(run: Run, findings: Sequence[Finding]) -> data.Images:
     return data.Images(x, torch.tensor(list(label.values())), tuple(run.configuration.get("classes", ())), "replay")
 
 
-def _judged(run: Run, findings: Sequence[Finding], target: Target) -> list[Replayed]:
+def _judged(run: Run, findings: Sequence[Finding], target: Target, oracle: str) -> list[Replayed]:
     x = torch.stack([run.pixels(finding) for finding in findings])
     seeds = torch.tensor([finding.seed for finding in findings])
-    verdict, seen = judge(findings, x, _answers_on_seeds(run, seeds, target), target)
+    verdict, seen = judge(findings, x, _answers_on_seeds(run, seeds, target), target, oracle)
     return [_compared(finding, seen[row : row + 1], int(verdict[row])) for row, finding in enumerate(findings)]
 
 
-def judge(findings: Sequence[Finding], x: Tensor, answer: Tensor, target: Target) -> tuple[Tensor, Seen]:
-    """Each input by the oracle that complained of its finding; `answer` [B] is what is said of the seeds."""
+def judge(
+    findings: Sequence[Finding], x: Tensor, answer: Tensor, target: Target, oracle: str = "auto"
+) -> tuple[Tensor, Seen]:
+    """Each input by the oracle that complained of its finding, `oracle` of the run where the model only broke; `answer`
+    [B] is what is said of the seeds."""
     label = torch.tensor([finding.label for finding in findings])
     none = torch.full_like(label, -1)
     batch, seen = Batch(x, label, none, none, {"answer": answer}), target(x)
-    verdict, names = torch.zeros_like(label), [_oracle(finding) for finding in findings]
+    verdict, names = torch.zeros_like(label), [_oracle(finding, oracle) for finding in findings]
     for name in set(names):
         asked = torch.tensor([one == name for one in names])
         verdict = torch.where(asked, ORACLES[name](batch, seen), verdict)
     return verdict, seen
 
 
-def _oracle(finding: Finding) -> str:
-    """The name of the one that complained."""
-    own = {Kind.REGRESSION.label: "regression", Kind.DISAGREEING.label: "disagreeing", Kind.CHANGED.label: "changed"}
-    return own.get(finding.kind, "changed" if finding.label < 0 else "misclassified")
+def _oracle(finding: Finding, usual: str) -> str:
+    """The name of the one that complained; which kinds are no one's own, `usual` would have asked about next."""
+    if usual == "auto":
+        usual = "changed" if finding.label < 0 else "misclassified"
+    return finding.kind if finding.kind in ORACLES else usual
 
 
 def _answers_on_seeds(run: Run, seeds: Tensor, target: Target) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from nnfuzz.reader import Reader
 from nnfuzz.recipes import SCALED
 from nnfuzz.records import Step
 from nnfuzz.referees import referees
-from nnfuzz.store import RunFolder
+from nnfuzz.store import NOT_YET, RunFolder
 from nnfuzz.tally import Tally
 from nnfuzz.target import Guard
 from nnfuzz.watchdog import Watchdog
@@ -42,9 +43,7 @@ class Watch(Protocol):
 def hunt(ask: Hunt, watch: Watch) -> dict[str, Any]:
     """Do it, tell `watch` how it goes, leave a run folder if one was asked for, and return the result."""
     check(ask)
-    folder = RunFolder.create(Path(ask.out)) if ask.out else None
-    if folder:
-        folder.describe(described(ask))
+    folder = RunFolder.create(Path(ask.out), described(ask)) if ask.out else None
     return go(ask, folder, watch)
 
 
@@ -59,6 +58,7 @@ def go(ask: Hunt, folder: RunFolder | None, watch: Watch) -> dict[str, Any]:
             subject = stack.enter_context(_opened(ask, guard or nullcontext, folder, watch))
             jury = referees(ask.referees, subject.images.x, subject.target.classes, ask.settings.device)
             recorder = Recorder(subject, _prepared(ask, subject, watch), folder, ask.reach)
+            recorder.summary = partial(result_of, ask, recorder, time.monotonic() - started, NOT_YET)
             if folder:
                 _stand(ask, folder, recorder, watch)
                 folder.fresh = False
@@ -173,22 +173,28 @@ def _search(ask: Hunt, recorder: Recorder, jury: Sequence[Reader], setup: float,
     return result
 
 
+def by_the_second(before: dict[str, Any], now: dict[str, Any]) -> list[dict[str, Any]]:
+    """A line for each second that has begun since: during a long turn everything stood as before it."""
+    first, last = int(before["seconds"]) + 1, int(now["seconds"])
+    stood = [{**before, "seconds": s, "tries_per_second": round(before["tries"] / s, 1)} for s in range(first, last)]
+    return [*stood, now] if last >= first else []
+
+
 def _turns(ask: Hunt, recorder: Recorder, watch: Watch, stopped: Callable[[], bool]) -> str:
     """Read the steps until they end; say why they did."""
     tally, folder = recorder.tally, recorder.folder
-    ticked = tally.seconds
+    now = recorder.prey.snapshot(tally)
     for step in budget.until(_until_its_end(ask, recorder), lambda: stopped() or recorder.all_reached):
         first = not tally.distinct
         found = recorder.read(step)
         if found and first:
             what = said(found[0], recorder.subject.images.classes)
             watch.say("first finding", f"after {tally.first_finding_seconds:.1f} s: {what}, {found[0].image}")
-        if tally.seconds - ticked >= 1:
-            ticked = tally.seconds
-            now = recorder.prey.snapshot(recorder.tally)
+        before, now = now, recorder.prey.snapshot(tally)
+        if lines := by_the_second(before, now):
             watch.tick(now)
             if folder:
-                folder.tick(now)
+                folder.tick(*lines)
     if stopped():
         return "interrupted"
     if recorder.all_reached:

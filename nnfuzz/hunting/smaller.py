@@ -38,7 +38,7 @@ def smaller(path: Path, ids: Sequence[int], asks: int = 5000, trust: bool = Fals
         raise NnfuzzError(f"expected findings that come to an end, and came {hung[0]}, which hangs; leave it out")
     if not findings:
         return []
-    with opened(run, findings, trust=trust) as subject:
+    with opened(run, findings, trust=trust) as (_, subject):
         return [_one(run, finding, subject, asks) for finding in findings]
 
 

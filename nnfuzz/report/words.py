@@ -13,6 +13,7 @@ from markupsafe import Markup
 from nnfuzz.records import Finding, Kind, Mutation
 
 NAMED = 40  # characters of a model in a sentence
+WEIGHTS = (".safetensors", ".pt", ".pth")
 LONGEST = 1000  # characters of any one text: a page has to stay small whatever is put in
 WENT_WRONG = {
     Kind.MISCLASSIFIED.label: "answered wrongly",
@@ -26,6 +27,7 @@ ENDED = {
     "time": "Ended when the time was up.",
     "tries": "Ended when all tries were made.",
     "interrupted": "Interrupted before its end.",
+    "not yet": "Not ended: this is what it was at its last checkpoint.",
 }
 BLURS = ("box 3", "box 4", "box 5", "Gaussian 3", "Gaussian 5", "Gaussian 7", "median 3", "median 5", "bilateral")
 KERNELS = ("1×1", "1×2", "2×1", "2×2", "1×3", "3×1", "3×3")
@@ -87,14 +89,15 @@ def verdict(result: Mapping[str, Any], models: Sequence[str] = ()) -> str:
 
 def _wrong(kind: str, models: Sequence[str]) -> str:
     if kind == Kind.REGRESSION.label:
-        old, new = map(_called, models) if len(models) == 2 else ("the old version", "the new one")
+        old, new = map(called, models) if len(models) == 2 else ("the old version", "the new one")
         return f"that {old} reads right and {new} reads wrong"
     return WENT_WRONG.get(kind, kind)
 
 
-def _called(model: str) -> str:
-    """The last part of a path, where most of them differ."""
-    return short(PurePath(model).name or model, NAMED)
+def called(model: str) -> str:
+    """The last part of a path, where most of them differ, without the ending of weights, in which they do not."""
+    path = PurePath(model)
+    return short((path.stem if path.suffix in WEIGHTS else path.name) or model, NAMED)
 
 
 def ended(reason: str) -> str:

@@ -18,7 +18,8 @@ CONFIGURATION = {
     "asked": {"model": str, "data": str, "recipe": str, "criteria": [str], "seeds": int, "seed": int,
               "beside?": [str]},
     "folder": str, "signed?": str, "classes?": [str], "batch_size?": int, "threads?": int, "model_digest?": str,
-    "data_digest?": str, "campaign?": str, "preflight?": {"accuracy?": (float, None)}, "versions?": {str: str},
+    "data_digest?": str, "campaign?": str, "preflight?": {"accuracy?": (float, None), "beside?": [float]},
+    "versions?": {str: str},
 }  # fmt: skip
 RESULT = {
     "seconds": float, "tries": int, "tries_per_second": float, "findings": int, "distinct_findings": int,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from math import inf
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,51 +17,15 @@ from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Batch, Finding
 from nnfuzz.store import inputs, schema
 from nnfuzz.store.packing import pack, unpack
+from nnfuzz.store.writing import BASE, RESULT, RUN, STATS, vacant, write, writing
 
-RUN, RESULT, BASE, STATS = "run.json", "summary.json", "run.db", "stats.csv"
-
-
-def vacant(path: Path) -> None:
-    """Refuse a folder that holds something, or could not be written."""
-    if (path / BASE).exists():
-        raise NnfuzzError(
-            f"{path} already holds a run and is left as it is; nnfuzz resume {path} goes on with it, or give another"
-            " folder with --out"
-        )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise NnfuzzError(
-            f"{path} already holds something and is left as it is; give another folder with --out, or remove it"
-        )
-    nearest = next(p for p in (path, *path.absolute().parents) if p.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise NnfuzzError(f"expected to write the run to {path} and {nearest} cannot be written to; give another --out")
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            raise NnfuzzError(f"{path} is being written by another nnfuzz; wait for it, or stop it") from error
-        raise NnfuzzError(f"expected to write the run to {path} and came: {error}; make room") from error
-    except OSError as error:
-        raise NnfuzzError(
-            f"expected to write the run to {path} and came {error.strerror or error}; make room, or give another --out"
-        ) from error
-
-
-def write(run: Path, name: str, content: str) -> None:
-    """A file of a run: a reader sees the old one or the new one, never half of one."""
-    part = run / f".{name}.part"
-    with _writing(run):
-        part.write_text(content, encoding="utf-8")
-        os.replace(part, run / name)
+STOOD = "(SELECT step FROM checkpoint)"  # the last checkpoint
 
 
 class RunFolder:
     """Everything goes into one open transaction that `checkpoint` commits: a run that is killed stands again where its
-    last checkpoint was. Only the inputs of findings are files, whole from the moment they are there."""
+    last checkpoint was. `commit` alone is cheaper: readers see what was found, and whoever goes on finds it again. Only
+    the inputs of findings are files, whole from the moment they are there."""
 
     def __init__(self, path: Path, base: sqlite3.Connection, reader: sqlite3.Connection | None = None) -> None:
         self.path, self._base, self._reader = path, base, reader
@@ -70,15 +33,17 @@ class RunFolder:
         self._stats: TextIO | None = None
         self._rows = 0  # of the corpus that were written down
         self._originals: set[int] = set()  # whose image is there
-        with _writing(path):
+        with writing(path):
             self._base.execute("PRAGMA busy_timeout = 0")
             self._base.execute("BEGIN IMMEDIATE")  # held from commit to commit: nobody else can write
 
     @classmethod
-    def create(cls, path: Path) -> RunFolder:
+    def create(cls, path: Path, configuration: Mapping[str, Any] | None = None) -> RunFolder:
+        """With its run.json, and last its run.db: where there is one, there is a run to go on with."""
         vacant(path)
-        with _writing(path):
+        with writing(path):
             (path / "findings").mkdir(parents=True)
+            write(path, RUN, _json(configuration or {}))
             folder = cls(path, schema.create(path / BASE))
         folder.fresh = True
         return folder
@@ -96,7 +61,9 @@ class RunFolder:
 
     def take_back(self) -> None:
         """Go on from the last checkpoint: what was written after it is removed, and will be written again."""
-        with _writing(self.path):
+        with writing(self.path):
+            for table in ("steps", "corpus", "findings"):
+                self._base.execute(f"DELETE FROM {table} WHERE step > {STOOD}")
             held = {image for (image,) in self._base.execute("SELECT image FROM findings")}
             for file in (self.path / "findings").iterdir():
                 name = f"findings/{file.name.removeprefix('.').removesuffix('.part')}"
@@ -125,13 +92,10 @@ class RunFolder:
         write(self.path, STATS, "".join(f"{row}\r\n" for row in rows[:1] + whole))
 
     def describe(self, configuration: Mapping[str, Any]) -> None:
-        self._json(RUN, configuration)
+        write(self.path, RUN, _json(configuration))
 
     def summarise(self, result: Mapping[str, Any]) -> None:
-        self._json(RESULT, result)
-
-    def _json(self, name: str, content: Mapping[str, Any]) -> None:
-        write(self.path, name, json.dumps(content, indent=2, default=str) + "\n")
+        write(self.path, RESULT, _json(result))
 
     def step(self, number: int, counts: Mapping[str, Any], coverage: Mapping[str, float]) -> None:
         """The counters after a turn."""
@@ -145,9 +109,9 @@ class RunFolder:
         self._rows += len(batch)
 
     def kept(self) -> Iterator[Batch]:
-        """What `keep` was given, in order."""
+        """What `keep` was given until the last checkpoint, in order."""
         # One by one: a connection whose query somebody gave up halfway would stay open after it is closed.
-        for (step,) in self._base.execute("SELECT step FROM corpus ORDER BY step").fetchall():
+        for (step,) in self._base.execute(f"SELECT step FROM corpus WHERE step <= {STOOD} ORDER BY step").fetchall():
             packed = self._base.execute("SELECT columns FROM corpus WHERE step = ?", (step,)).fetchall()[0][0]
             try:
                 columns = unpack(packed)
@@ -160,7 +124,7 @@ class RunFolder:
         self, step: int, found: Sequence[Finding], x: Tensor, parent: Tensor, fingerprint: Tensor, features: Tensor
     ) -> None:
         """New findings, with what is only needed to compare them."""
-        with _writing(self.path):
+        with writing(self.path):
             for finding, pixels in zip(found, x, strict=True):
                 inputs.save(pixels, self.path / finding.image)
         columns = zip(found, parent.tolist(), fingerprint.tolist(), features.float().numpy(), strict=True)
@@ -179,7 +143,7 @@ class RunFolder:
 
     def doubt(self, doubtful: Mapping[int, bool]) -> None:
         """What independent models make of findings, by id."""
-        with _writing(self.path):
+        with writing(self.path):
             self._base.executemany(
                 "UPDATE findings SET doubtful = ? WHERE id = ?", [(said, number) for number, said in doubtful.items()]
             )
@@ -192,13 +156,18 @@ class RunFolder:
 
     def _insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         places = ", ".join(f":{name}" for name in rows[0])
-        with _writing(self.path):
+        with writing(self.path):
             self._base.executemany(f"INSERT INTO {table} ({', '.join(rows[0])}) VALUES ({places})", rows)
 
     def checkpoint(self, step: int, state: Mapping[str, Any]) -> None:
         """From here a killed run goes on."""
-        with _writing(self.path):
+        with writing(self.path):
             self._base.execute("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (step, pack(state)))
+        self.commit()
+
+    def commit(self) -> None:
+        """From here on readers see what there is."""
+        with writing(self.path):
             self._base.execute("COMMIT")
             self._base.execute("BEGIN IMMEDIATE")
 
@@ -208,24 +177,26 @@ class RunFolder:
         return None if found is None else (found[0], unpack(found[1]))
 
     def fingerprints(self) -> list[int]:
-        return [key for (key,) in self._base.execute("SELECT fingerprint FROM findings ORDER BY id")]
+        """Of the findings until the last checkpoint."""
+        found = self._base.execute(f"SELECT fingerprint FROM findings WHERE step <= {STOOD} ORDER BY id")
+        return [key for (key,) in found]
 
-    def tick(self, snapshot: Mapping[str, Any]) -> None:
-        """One line of statistics."""
-        with _writing(self.path):
+    def tick(self, *snapshots: Mapping[str, Any]) -> None:
+        """A line of statistics for each."""
+        with writing(self.path):
             if self._stats is None:
                 path = self.path / STATS
                 fresh = not path.exists()
                 self._stats = path.open("a", newline="", encoding="utf-8")
                 if fresh:
-                    csv.writer(self._stats).writerow(snapshot)
-            csv.writer(self._stats).writerow(snapshot.values())
+                    csv.writer(self._stats).writerow(snapshots[0])
+            csv.writer(self._stats).writerows(snapshot.values() for snapshot in snapshots)
             self._stats.flush()
 
     def discard(self) -> None:
         """A run that never began leaves nothing."""
         self.close()
-        for name in (RUN, BASE, f"{BASE}-wal", f"{BASE}-shm"):
+        for name in (RUN, RESULT, BASE, f"{BASE}-wal", f"{BASE}-shm"):
             (self.path / name).unlink(missing_ok=True)
         for folder in (self.path / "findings", self.path):
             folder.rmdir()
@@ -236,6 +207,10 @@ class RunFolder:
         self._let_go()
         if self._stats is not None:
             self._stats.close()
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, default=str) + "\n"
 
 
 def _number(row: str) -> float:

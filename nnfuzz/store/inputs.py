@@ -39,6 +39,11 @@ def load(folder: Path, name: str) -> Tensor:
     path = folder / name
     if not NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
         raise NnfuzzError(f"expected an input of the run {folder} and came {name!r}; the run is damaged")
+    return read(path)
+
+
+def read(path: Path) -> Tensor:
+    """One file that `save` wrote."""
     try:
         return _png(path) if path.suffix == ".png" else read_npz(path)
     except NnfuzzError:

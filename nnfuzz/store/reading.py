@@ -17,8 +17,8 @@ from torch import Tensor
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.records import Finding, Kind, Mutation
 from nnfuzz.store import distrust, inputs, schema
-from nnfuzz.store.folder import BASE, RESULT, RUN, STATS
 from nnfuzz.store.packing import unpack
+from nnfuzz.store.writing import BASE, RESULT, RUN, STATS
 
 COLUMNS = (
     "id", "kind", "image", "seed", "label", "seed_answers", "answers", "confidences", "mutations", "repeated",
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        """The numbers at the end, or none if it has not ended."""
+        """The numbers at the end, or at the last checkpoint; none before the first one."""
         return self._json(RESULT) if (self.path / RESULT).exists() else {}
 
     @cached_property

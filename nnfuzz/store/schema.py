@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -28,13 +29,15 @@ TABLES = {
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """An empty run.db, open for writing."""
-    base = sqlite3.connect(path, isolation_level=None)
-    base.execute(f"PRAGMA application_id = {APPLICATION}")
-    base.execute(f"PRAGMA user_version = {FORMAT}")
-    for name, columns in TABLES.items():
-        base.execute(f"CREATE TABLE {name} ({columns})")
-    return _writing(base)
+    """An empty run.db, open for writing; nobody ever sees one with half of its tables."""
+    part = path.with_name(f".{path.name}.part")
+    with closing(sqlite3.connect(part, isolation_level=None)) as base:
+        base.execute(f"PRAGMA application_id = {APPLICATION}")
+        base.execute(f"PRAGMA user_version = {FORMAT}")
+        for name, columns in TABLES.items():
+            base.execute(f"CREATE TABLE {name} ({columns})")
+    os.replace(part, path)
+    return _writing(sqlite3.connect(path, isolation_level=None))
 
 
 def reopen(path: Path) -> sqlite3.Connection:

@@ -116,7 +116,7 @@ PAIR: dict[str, Any] = {
 def test_the_verdict_of_a_pair_names_both() -> None:
     words = read(result=PAIR, models=["nets/lenet5-old.pt", "nets/lenet5-new.pt"]).words()
     assert (
-        "2,681 distinct inputs that lenet5-old.pt reads right and lenet5-new.pt reads wrong, on 716 of 989 images"
+        "2,681 distinct inputs that lenet5-old reads right and lenet5-new reads wrong, on 716 of 989 images"
     ) in words
     assert "regression faults912different seeds" in words
     assert "regression inputs4,000right before, wrong now, 2,681 of them distinct" in words

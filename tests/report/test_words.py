@@ -77,3 +77,15 @@ def test_durations(seconds: float, said: str) -> None:
 )
 def test_shares(value: float, said: str) -> None:
     assert words.share(value) == said
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("lenet5@/home/me/models/mnist-lenet5.safetensors", "mnist-lenet5"), ("lenet5-old.pt", "lenet5-old"),
+        ("two.py:Old", "two.py:Old"), ("torchvision:vgg16", "torchvision:vgg16"), ("lenet5", "lenet5"), ("", ""),
+        ("/models/" + "m" * 90, "m" * 39 + "…"),
+    ],
+)  # fmt: skip
+def test_a_model_is_called_by_what_tells_it_from_others(spec: str, name: str) -> None:
+    assert words.called(spec) == name

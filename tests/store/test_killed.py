@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
+from nnfuzz.concluding import conclude
+from nnfuzz.hunting import hunt, record, resume, search
+from nnfuzz.hunting.record import Recorder
+from nnfuzz.records import Finding, Step
 from nnfuzz.store import Run
-from tests.store.hunts import elsewhere, everything, monotone, same
+from tests.store.hunts import TRIES, Quiet, ask, elsewhere, everything, monotone, same
 
 Process = Callable[..., BaseProcess]
 MANY = 64 * 250
@@ -24,6 +30,31 @@ def assert_equal(run: Path, whole: Path) -> None:
     for name in wanted:
         assert same(got[name], wanted[name]), name
     assert monotone(run)
+
+
+class Breaks(Recorder):
+    """Off in the middle of a step."""
+
+    def read(self, step: Step) -> list[Finding]:
+        if self.tally.steps == 7:
+            raise KeyboardInterrupt
+        return super().read(step)
+
+
+def test_what_came_after_a_checkpoint_is_there_and_found_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "CHECKPOINT", 0.0)
+        patch.setattr(record, "SHARE", 1e12)  # after the first checkpoint, which is before any step, none for ages
+        patch.setattr(search, "Recorder", Breaks)
+        with pytest.raises(KeyboardInterrupt):
+            hunt(ask("run", TRIES), Quiet())
+    with closing(sqlite3.connect("run/run.db")) as base:
+        assert base.execute("SELECT step FROM checkpoint").fetchall() == [(0,)]
+    assert [step["step"] for step in Run(place / "run").steps()] == list(range(1, 8))
+    assert Run(place / "run").findings
+    resume(Path("run"), Quiet())
+    hunt(ask("whole", TRIES), Quiet())
+    assert_equal(place / "run", place / "whole")
 
 
 @pytest.mark.slow
@@ -51,6 +82,22 @@ def test_killed_at_25_random_moments(place: Path, process: Process) -> None:
     assert {finding.kind for finding in Run(place / "run").findings} == {"misclassified", "not-finite", "raised"}
 
 
+def said_of(path: Path) -> None:
+    """What stands in the folder of a run that may have been killed is one story, and reading it changes nothing."""
+    before = sorted(path.iterdir()), (path / "summary.json").read_bytes()
+    found, result = conclude(path)
+    counters = found.run.steps()[-1]
+    for name in ("tries", "executed", "findings", "distinct_findings", "seeds_hit", "corpus"):
+        assert result[name] == counters[name], name
+    assert result["distinct_findings"] == len(found.findings) > 0
+    page = (path / "report.html").read_text(encoding="utf-8")
+    if result["ended"] == "not yet":
+        assert "Not ended" in page
+        (path / "report.html").unlink()
+        assert (sorted(path.iterdir()), (path / "summary.json").read_bytes()) == before
+    (path / "report.html").unlink(missing_ok=True)
+
+
 def torn(run: Path) -> None:
     """Whatever has a finding's name is a whole picture."""
     from PIL import Image
@@ -74,7 +121,7 @@ def test_stopped_once(place: Path, process: Process, number: signal.Signals) -> 
     one = process(target=elsewhere, args=(str(place), "run", tries, True))
     one.start()
     deadline = time.monotonic() + 60
-    while not len(list((place / "run").glob("findings/*.png"))) and time.monotonic() < deadline:
+    while not ((place / "run" / "run.db").exists() and Run(place / "run").findings) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert one.pid
     os.kill(one.pid, number)
@@ -82,8 +129,8 @@ def test_stopped_once(place: Path, process: Process, number: signal.Signals) -> 
     assert one.exitcode == (-number if number == signal.SIGKILL else 0)
     run = Run(place / "run")
     assert 0 < len(run.steps()) < 40 or number == signal.SIGKILL
-    if number != signal.SIGKILL:
-        assert run.result["ended"] == "interrupted"
+    assert run.result["ended"] == ("not yet" if number == signal.SIGKILL else "interrupted")
+    said_of(place / "run")
     last = process(target=elsewhere, args=(str(place), "run", tries, False, False))
     last.start()
     last.join()

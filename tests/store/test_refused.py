@@ -14,8 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nnfuzz.concluding import conclude
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.hunting import hunt, resume
+from nnfuzz.hunting.reopen import described
+from nnfuzz.hunting.search import by_the_second
 from nnfuzz.store import Run, RunFolder
 from tests.conftest import arrays
 from tests.store.hunts import TRIES, Quiet, ask, elsewhere, monotone
@@ -161,3 +164,42 @@ def test_a_run_that_ended_goes_on_only_if_asked_for_more(run: Path) -> None:
     assert more["tries"] >= 2 * TRIES
     assert [f.image for f in Run(run).findings] == [f.image for f in Run(run.parent / "twice").findings]
     shutil.rmtree(run.parent / "twice")
+
+
+def test_a_run_that_never_began_says_so_and_is_gone_on_with(place: Path) -> None:
+    one = ask("run", 64)
+    RunFolder.create(place / "run", described(one)).close()
+    before = contents(place / "run")
+    with pytest.raises(
+        NnfuzzError, match="expected a run that has begun to search in run and came none; nnfuzz resume"
+    ):
+        conclude(Path("run"))
+    assert contents(place / "run") == before
+    assert resume(place / "run", Quiet())["tries"] == 64
+
+
+def test_a_folder_that_was_being_made_holds_no_half_of_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(source: Path, target: Path) -> None:
+        if Path(target).name == "run.db":
+            raise KeyboardInterrupt
+        source.rename(target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder.create(tmp_path / "run")
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [".run.db.part", "findings", "run.json"]
+    with pytest.raises(NnfuzzError, match=r"already holds something .* or remove it"):
+        RunFolder.create(tmp_path / "run")
+
+
+def test_a_line_for_every_second_of_a_long_turn() -> None:
+    before = {"seconds": 1.9, "tries": 60, "tries_per_second": 31.6, "nc": 0.5}
+    now = {"seconds": 4.2, "tries": 90, "tries_per_second": 21.4, "nc": 0.6}
+    assert by_the_second(before, now) == [
+        {**before, "seconds": 2, "tries_per_second": 30.0}, {**before, "seconds": 3, "tries_per_second": 20.0}, now,
+    ]  # fmt: skip
+    assert by_the_second(now, {**now, "seconds": 4.9}) == []
+    assert by_the_second(now, {**now, "seconds": 5.0}) == [{**now, "seconds": 5.0}]
