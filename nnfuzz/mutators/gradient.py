@@ -155,12 +155,20 @@ def uphill(value: Tensor, pixels: Tensor) -> Tensor:
 def check_gradients(target: Target, x: Tensor, recipe: str) -> None:
     """Refuse, before anything is searched, a model through which no gradient comes back to the pixels."""
     pixels = x.float().requires_grad_()
-    try:
-        seen = target(pixels, grad=True)
-        value = seen.logits.sum() if not seen.raised.any() else pixels.sum()
-        torch.autograd.grad(value, pixels)
-    except RuntimeError as error:
+    seen = target(pixels, grad=True)
+    if seen.raised.any():  # one that hands its input to another library raises, but only here
+        gives = bool(target(x).raised.any())
+    else:
+        gives = seen.logits.requires_grad and _reaches(seen.logits.sum(), pixels)
+    if not gives:
         raise NnfuzzError(
             f"{recipe} follows gradients and expected a model that gives them back to its pixels, and came one that"
             " gives none; use --recipe deephunter"
-        ) from error
+        )
+
+
+def _reaches(value: Tensor, pixels: Tensor) -> bool:
+    try:
+        return torch.autograd.grad(value, pixels, allow_unused=True)[0] is not None
+    except RuntimeError:  # an operation on the way has no derivative
+        return False

@@ -191,8 +191,24 @@ class Frozen(nn.Module):
             return out
 
 
-def test_a_model_without_gradients_is_told_in_one_sentence(tiny: Model, images: Tensor) -> None:
-    target = Target(Model(Frozen(tiny.net), "frozen"), images, features=("scaled",))
+class Elsewhere(Frozen):
+    """One that hands its input over as an array, which a tensor with a gradient refuses."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(torch.from_numpy(x.numpy()))
+
+
+class Cut(Frozen):
+    """Its weights have gradients, its input has none."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x.detach())
+        return out
+
+
+@pytest.mark.parametrize("kind", [Frozen, Elsewhere, Cut])
+def test_a_model_without_gradients_is_told_in_one_sentence(kind: type[Frozen], tiny: Model, images: Tensor) -> None:
+    target = Target(Model(kind(tiny.net), "frozen"), images, features=("scaled",))
     with pytest.raises(NnfuzzError, match="dlfuzz follows gradients and expected a model that gives them"):
         check_gradients(target, images[:1], "dlfuzz")
     check_gradients(Target(tiny, images), images[:1], "dlfuzz")
