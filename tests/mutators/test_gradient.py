@@ -171,6 +171,12 @@ def test_occlusion_stays_in_its_rectangle() -> None:
     assert inside[1, :, 10:, 5:15].float().mean() > 0.99, "the walk's place: at the lower end, in the middle"
 
 
+def test_photographs_have_larger_squares() -> None:
+    large, here = -torch.ones(1, 3, 100, 100), HERE[:1]
+    sizes = {name: int((PROCESSES[name](large, here, here) != 0).sum()) for name in ("occlusion", "blackout")}
+    assert sizes == {"occlusion": 3 * 50 * 50, "blackout": 3 * 10 * 10}
+
+
 def test_blackout_only_darkens() -> None:
     direction = PROCESSES["blackout"](GRADIENT, HERE.flip(0), HERE)
     assert set(direction.unique().tolist()) <= {-1.0, 0.0}
