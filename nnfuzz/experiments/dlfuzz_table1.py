@@ -55,7 +55,10 @@ def walk(studied: Studied, parts: int = 1, **options: Any) -> dict[str, Any]:
 
 
 def row_of(studied: Studied) -> str | None:
-    return studied.name if studied.name in TABLE1 and studied.model.classes == 10 else None
+    """The paper's row, where the classes are the paper's: digits for the LeNets, ImageNet for the others."""
+    name = studied.name.removeprefix("torchvision:")
+    classes = 10 if name.startswith("lenet") else 1000
+    return name if name in TABLE1 and studied.model.classes == classes else None
 
 
 def table(results: Sequence[Result]) -> Table:

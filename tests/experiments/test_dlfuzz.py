@@ -9,14 +9,18 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from torch import nn
 from typer.testing import CliRunner
 
 from nnfuzz.cli import app
+from nnfuzz.data import Images
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.experiments import dlfuzz_retrain, dlfuzz_table1
 from nnfuzz.experiments.curve import svg
 from nnfuzz.experiments.dlfuzz import Ask, paper
 from nnfuzz.experiments.dlfuzz_published import TABLE1
+from nnfuzz.experiments.subjects import Studied
+from nnfuzz.records import Model
 from tests.experiments.conftest import Silent
 
 
@@ -63,6 +67,16 @@ def test_the_command_writes_the_curves(tmp_path: Path) -> None:
     picture = ElementTree.parse(tmp_path / "made" / "strategies-digits.svg")
     lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize(("name", "classes", "row"), [
+    ("lenet5", 10, "lenet5"), ("torchvision:vgg16", 1000, "vgg16"), ("resnet50", 1000, "resnet50"),
+    ("vgg16", 10, None), ("torchvision:mobilenet_v2", 1000, None), ("lenet5@other.safetensors", 10, None),
+])  # fmt: skip
+def test_a_row_of_the_paper_stands_beside_its_own_network_alone(name: str, classes: int, row: str | None) -> None:
+    net = Model(nn.Identity(), name, classes=classes)
+    studied = Studied(name, net, Images(torch.zeros(0), torch.zeros(0), (), "none"), None, None)
+    assert dlfuzz_table1.row_of(studied) == row
 
 
 def test_gain_is_counted_as_the_two_releases_count() -> None:
