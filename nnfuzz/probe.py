@@ -7,6 +7,7 @@ the mean over the channel's positions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -48,8 +49,9 @@ def reduce(out: Tensor, channel: int) -> Tensor:
     activation would rewrite a captured one."""
     if out.dim() == 2:
         return out.clone()
-    positions = range(2, out.dim()) if channel == 1 else range(1, out.dim() - 1)
-    return out.mean(tuple(positions))
+    positions = tuple(range(2, out.dim()) if channel == 1 else range(1, out.dim() - 1))
+    # The same number as mean(), but its gradient is divided here, before it is spread over all positions.
+    return out.sum(positions) / math.prod(out.shape[i] for i in positions)
 
 
 def scaled(out: Tensor, means: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ def hunt(
     oracle: Oracle = "auto", seconds: o.Seconds = None, tries: o.Tries = None, seeds: o.Seeds = 1000,
     seed: o.Seed = 0, out: o.Out = None, profile: o.Profile = None, set_: Set = None,
     with_: With = None, fidelity: o.Fidelity = "none", threshold: o.Threshold = None, guard: o.Guard = None,
-    referee: o.Referee = None,
+    referee: o.Referee = None, max_l2: o.MaxL2 = None,
     batch_size: o.BatchSize = None, mean: o.Mean = None, std: o.Std = None, output: o.Output = "auto",
     resize: o.Resize = None, layers: o.Layers = None, exclude: o.Exclude = None, every_layer: o.EveryLayer = False,
     sigma: o.Sigma = 0.0, until_first: o.UntilFirst = False, plateau: o.Plateau = None,
@@ -56,8 +56,8 @@ def hunt(
     wanted = conditions(fail_on, o.listed(criterion))
     ask = Hunt(
         model, data, recipe, o.listed(criterion), oracle, limit(seconds, tries), tries, seeds, seed, profile,
-        out or fresh(model, recipe), pairs(set_), settings, until_first, plateau, hang_seconds or None, corpus_ram,
-        o.listed(with_), fidelity, threshold, guard, o.listed(referee),
+        out or fresh(model, recipe), parameters(set_, max_l2), settings, until_first, plateau, hang_seconds or None,
+        corpus_ram, o.listed(with_), fidelity, threshold, guard, o.listed(referee),
     )  # fmt: skip
     with Display(as_json) as display:
         display.title(f"{recipe} on {model} with {data}")
@@ -76,6 +76,11 @@ def fresh(model: str, recipe: str) -> str:
     short = re.sub(r"[^A-Za-z0-9]+", "-", model.split("@")[0].split("/")[-1]).strip("-")
     stem = Path("runs") / f"{datetime.datetime.now():%Y%m%d-%H%M%S}-{recipe}-{short}"
     return str(next(p for i in range(1, 1000) if not (p := stem if i == 1 else Path(f"{stem}-{i}")).exists()))
+
+
+def parameters(given: Sequence[str] | None, max_l2: float | None) -> dict[str, str]:
+    """Those of the recipe."""
+    return pairs(given) | ({} if max_l2 is None else {"max_l2": str(max_l2)})
 
 
 def pairs(given: Sequence[str] | None, option: str = "--set") -> dict[str, str]:

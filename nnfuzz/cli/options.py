@@ -84,6 +84,13 @@ Markdown = Annotated[
 ]
 HangSeconds = Annotated[float, typer.Option(min=0, help="End a model that does not come back for so long; 0: never")]
 CorpusRam = Annotated[float, typer.Option(min=0, help="GiB of the corpus held in memory; the rest lies on disk")]
+MaxL2 = Annotated[
+    float | None,
+    typer.Option(
+        "--max-l2", metavar="SHARE", show_default=False,
+        help="dlfuzz, deepxplore: run, and report, nothing further than this from its seed: |x' - x| / |x|",
+    ),
+]  # fmt: skip
 FailOn = Annotated[
     list[str] | None,
     typer.Option(

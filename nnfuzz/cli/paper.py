@@ -59,7 +59,8 @@ WIDTH = 130  # columns of a table that goes to a file
 def paper(
     name: Paper, table: Tables = None, models: Models = "lenet1,lenet4,lenet5", minutes: Minutes = 3.0,
     criterion: o.Criterion = "nc,kmnc,nbc,snac,tknc,bknc", tries: Tries = None, seeds: Seeds = None,
-    seed: o.Seed = 0, data: DataFor = None, stages: Stages = None, epochs_scale: Scale = 0.1, tests: Tests = 20_000,
+    seed: o.Seed = 0, max_l2: o.MaxL2 = None, data: DataFor = None, stages: Stages = None, epochs_scale: Scale = 0.1,
+    tests: Tests = 20_000,
     every_layer: o.EveryLayer = False, sigma: o.Sigma = 0.0, resize: o.Resize = None, out: Out = None,
     threads: o.Threads = None, device: o.Device = "cpu", as_json: o.Json = False,
 ) -> None:  # fmt: skip
@@ -74,7 +75,7 @@ def paper(
     with Display(as_json) as display:
         display.title(f"{name}: table {','.join(tables)} on {models}")
         if name == "dlfuzz":
-            result, made = dlfuzz.paper(dlfuzz.Ask(tables, names, seeds, seed, data, settings), display)
+            result, made = dlfuzz.paper(dlfuzz.Ask(tables, names, seeds, seed, max_l2, data, settings), display)
         else:
             ask = deephunter.Ask(
                 tables, names, o.listed(criterion), minutes, tries, seeds, seed, data,

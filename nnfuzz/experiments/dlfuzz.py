@@ -35,6 +35,7 @@ class Ask:
     models: tuple[str, ...] = ("lenet1", "lenet4", "lenet5")
     seeds: int | None = None
     seed: int = 0
+    max_l2: float | None = None  # of what is reported; the paper has no such bound
     data: str | None = None
     settings: Settings = field(default_factory=Settings)
 
@@ -71,16 +72,17 @@ def _model(
     """All that is asked about one model; the others of the same data stand beside it in DeepXplore."""
     watch.say("model", studied.name)
     beside = [other for other in every if other is not studied and other.images.name == studied.images.name]
+    bound = {} if ask.max_l2 is None else {"max_l2": ask.max_l2}
     with opened([studied], ask) as target:
         if "1" in rows:
             with opened([studied, *beside], ask) as together:
                 images = picked(studied, (together,), ask)
-                rows["1"] += dlfuzz_table1.measure(studied, target, together, images, ask.seed, watch, stopped)
+                rows["1"] += dlfuzz_table1.measure(studied, target, together, images, bound, ask.seed, watch, stopped)
         images = picked(studied, (target,), ask)
         if "strategies" in rows:
-            rows["strategies"] += dlfuzz_strategies.measure(studied, target, images, ask.seed, watch, stopped)
+            rows["strategies"] += dlfuzz_strategies.measure(studied, target, images, bound, ask.seed, watch, stopped)
         if "retrain" in rows:
-            rows["retrain"] += dlfuzz_retrain.measure(studied, target, ask.seed, watch, stopped)
+            rows["retrain"] += dlfuzz_retrain.measure(studied, target, bound, ask.seed, watch, stopped)
 
 
 @contextmanager

@@ -36,12 +36,13 @@ class Labelled:
 
 
 def measure(
-    studied: Studied, target: Target, seed: int, watch: Watch, stopped: Callable[[], bool]
+    studied: Studied, target: Target, bound: Mapping[str, Any], seed: int, watch: Watch, stopped: Callable[[], bool]
 ) -> list[dict[str, Any]]:
     """Inputs found from training images join the training set; those found from test images stay unseen."""
     if studied.train is None:
         raise NnfuzzError(f"expected training images for {studied.name}, and there are none; leave out --table retrain")
-    added, fresh = (_found(images, studied, target, seed, stopped) for images in (studied.train, studied.images))
+    options = {**walk(studied), **bound}
+    added, fresh = (_found(images, options, target, seed, stopped) for images in (studied.train, studied.images))
     if stopped() or not len(added.label):
         return []
     rows = torch.randperm(len(studied.train), generator=seeded(seed))[:ROWS]
@@ -61,10 +62,12 @@ def measure(
     return found
 
 
-def _found(images: Images, studied: Studied, target: Target, seed: int, stopped: Callable[[], bool]) -> Labelled:
+def _found(
+    images: Images, options: Mapping[str, Any], target: Target, seed: int, stopped: Callable[[], bool]
+) -> Labelled:
     """The first inputs found from these images, under the labels of what they were made from."""
     seeds = right_seeds((target,), images, IMAGES, seed)
-    done = search("dlfuzz", target, seeds, walk(studied), seed, stopped, enough=RETRAINED)
+    done = search("dlfuzz", target, seeds, options, seed, stopped, enough=RETRAINED)
     return Labelled(done.x[:RETRAINED], seeds.label[done.seed[:RETRAINED]], images.classes)
 
 

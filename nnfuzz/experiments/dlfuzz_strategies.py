@@ -29,15 +29,16 @@ COLUMNS = ("NC %", "found", "images", "relative L2")
 
 
 def measure(
-    studied: Studied, target: Target, images: Batch, seed: int, watch: Watch, stopped: Callable[[], bool]
-) -> list[dict[str, Any]]:
+    studied: Studied, target: Target, images: Batch, bound: Mapping[str, Any], seed: int, watch: Watch,
+    stopped: Callable[[], bool],
+) -> list[dict[str, Any]]:  # fmt: skip
     """The same search with each strategy."""
     found = []
     for name, options in STRATEGIES.items():
         if stopped():
             break
         watch.say(name, f"on {studied.name}, {len(images)} images")
-        done = search("dlfuzz", target, images, {**walk(studied), **options}, seed, stopped)
+        done = search("dlfuzz", target, images, {**walk(studied), **options, **bound}, seed, stopped)
         found.append({"model": studied.name, "strategy": name, "curve": _curve(done.reached), **done.numbers})
     return found
 

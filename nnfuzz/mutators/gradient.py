@@ -14,6 +14,7 @@ from nnfuzz.mutators.operator import to_pixels
 from nnfuzz.records import Batch
 from nnfuzz.roles import Target
 
+PHOTOGRAPH = 100  # pixels across, from which DeepXplore's squares for photographs are taken, not those for digits
 PLACE = 2  # random numbers that a place in an image takes
 
 # gradient [B,C,H,W], a place for the walk and one for the step [B,2] each in [0, 1) -> direction [B,C,H,W]
@@ -40,26 +41,29 @@ def light(gradient: Tensor, walk: Tensor, step: Tensor) -> Tensor:
 class Occlusion:
     """Only inside one rectangle, whose place is drawn for each walk (DeepXplore)."""
 
-    side: int = 10
+    digit: int = 10
+    photograph: int = 50
 
     def __call__(self, gradient: Tensor, walk: Tensor, step: Tensor) -> Tensor:
-        return rms(gradient, walk, step) * inside(gradient, walk, self.side)
+        return rms(gradient, walk, step) * inside(gradient, walk, self.digit, self.photograph)
 
 
 @dataclass(frozen=True)
 class Blackout:
     """A patch, drawn for each step, goes darker where that is uphill, as specks of dirt (DeepXplore)."""
 
-    side: int = 6
+    digit: int = 6
+    photograph: int = 10
 
     def __call__(self, gradient: Tensor, walk: Tensor, step: Tensor) -> Tensor:
-        patch = inside(gradient, step, self.side)
+        patch = inside(gradient, step, self.digit, self.photograph)
         downhill = (gradient * patch).sum((1, 2, 3), keepdim=True) < 0
         return -(patch * downhill).expand_as(gradient)
 
 
-def inside(x: Tensor, place: Tensor, side: int) -> Tensor:
+def inside(x: Tensor, place: Tensor, digit: int, photograph: int) -> Tensor:
     """[B,1,H,W]: 1 in a square that lies wholly in the image, 0 around it."""
+    side = photograph if min(x.shape[2:]) >= PHOTOGRAPH else digit
     height, width = (_span(place[:, i], length, side) for i, length in enumerate(x.shape[2:]))
     return (height[:, None, :, None] & width[:, None, None, :]).to(x)
 
@@ -155,12 +159,20 @@ def uphill(value: Tensor, pixels: Tensor) -> Tensor:
 def check_gradients(target: Target, x: Tensor, recipe: str) -> None:
     """Refuse, before anything is searched, a model through which no gradient comes back to the pixels."""
     pixels = x.float().requires_grad_()
-    try:
-        seen = target(pixels, grad=True)
-        value = seen.logits.sum() if not seen.raised.any() else pixels.sum()
-        torch.autograd.grad(value, pixels)
-    except RuntimeError as error:
+    seen = target(pixels, grad=True)
+    if seen.raised.any():  # one that hands its input to another library raises, but only here
+        gives = bool(target(x).raised.any())
+    else:
+        gives = seen.logits.requires_grad and _reaches(seen.logits.sum(), pixels)
+    if not gives:
         raise NnfuzzError(
             f"{recipe} follows gradients and expected a model that gives them back to its pixels, and came one that"
             " gives none; use --recipe deephunter"
-        ) from error
+        )
+
+
+def _reaches(value: Tensor, pixels: Tensor) -> bool:
+    try:
+        return torch.autograd.grad(value, pixels, allow_unused=True)[0] is not None
+    except RuntimeError:  # an operation on the way has no derivative
+        return False

@@ -24,6 +24,10 @@ class Known:
     value: Tensor  # [B,N] scaled, of the inputs that are about to change
     threshold: float
 
+    def __getitem__(self, group: slice) -> Known:
+        """Of one model: what is rare or heavy in it does not depend on the others."""
+        return Known(self.times[group], self.weights[group], self.value[:, group], self.threshold)
+
 
 Strategy = Callable[[Known], Tensor]  # [N] or [B,N] chances, not negative; neurons are drawn in proportion
 
@@ -92,9 +96,9 @@ class Neurons:
         picked = torch.zeros(chance.shape, dtype=torch.bool)
         push = torch.zeros(chance.shape, dtype=torch.float64)
         for name, count in zip(self.strategies, shares(self.m, len(self.strategies)), strict=True):
-            chances = STRATEGIES[name](known).expand_as(chance).masked_fill(picked, 0)
             for group in self.groups:
-                mine = drawn(chances[:, group], chance[:, group], count)
+                chances = STRATEGIES[name](known[group]).expand_as(chance[:, group])
+                mine = drawn(chances.masked_fill(picked[:, group], 0), chance[:, group], count)
                 picked[:, group] |= mine
                 # The paper's idea: activate what is just below the threshold, deactivate what is just above. Its code
                 # does the reverse below it.

@@ -15,6 +15,20 @@ def positive(**given: float) -> None:
             raise NnfuzzError(f"expected {name} above 0, and came {value}")
 
 
+def from_zero(**given: float) -> None:
+    """Numbers from 0 up; inf is one."""
+    for name, value in given.items():
+        if not value >= 0:
+            raise NnfuzzError(f"expected {name} from 0 up, and came {value}")
+
+
+def bound(**given: float) -> None:
+    """Numbers above 0; inf is no bound."""
+    for name, value in given.items():
+        if not value > 0:
+            raise NnfuzzError(f"expected {name} above 0, and came {value}")
+
+
 def share(**given: float) -> None:
     """Numbers from 0 to 1."""
     for name, value in given.items():

@@ -10,6 +10,7 @@ from nnfuzz.coverage import Times
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.feedback import KEEPS, Together
 from nnfuzz.mutators import Apart, Ascent, Neurons, check_gradients
+from nnfuzz.recipes import asked
 from nnfuzz.records import Batch
 from nnfuzz.roles import Feedback, Oracle
 from nnfuzz.seedlists import SeedLists
@@ -26,12 +27,18 @@ def deepxplore(
     the model that is led away from the others; one uncovered neuron of each is pushed."""
     if len(target.models) < 2:
         raise NnfuzzError("expected several models to compare, and came one; give others of the same task by --with")
+    asked.positive(rows=rows, step=step, iterations=iterations)
+    asked.from_zero(lambda1=lambda1, lambda2=lambda2, rounds=rounds)
+    asked.share(threshold=threshold)
+    asked.bound(max_l2=max_l2)
+    if not 0 <= against < len(target.models):
+        raise NnfuzzError(f"expected against from 0 to {len(target.models) - 1}, a model's place, and came {against}")
     check_gradients(target, seeds.x[:1], "deepxplore")
     table = Times(target.neurons, threshold)
     neurons = Neurons(("uncovered",), 1, threshold, table.times, target.weights(), target.spans)
     return Campaign(
         recipe="deepxplore", seeds=seeds.child(seeds.x, reference=seeds.x), corpus=Pool(ram),
-        schedule=SeedLists(max(1, rows // max(1, iterations)), iterations, rounds),
+        schedule=SeedLists(max(1, rows // iterations), iterations, rounds),
         mutate=Ascent(target, Apart(neurons, lambda1, lambda2, against), process, step, iterations,
                       at_once=min(64, target.batch_size)),
         valid=AllOf((Differs(), RelativeL2(max_l2))), target=target, feedback=Together((feedback, table)),

@@ -9,6 +9,7 @@ from nnfuzz.corpus import Pool
 from nnfuzz.coverage import Times
 from nnfuzz.feedback import KEEPS, SeedKeeping
 from nnfuzz.mutators import Ascent, Neurons, NextLabels, check_gradients
+from nnfuzz.recipes import asked
 from nnfuzz.records import Batch
 from nnfuzz.roles import Feedback, Oracle
 from nnfuzz.seedlists import SeedLists
@@ -25,12 +26,19 @@ def dlfuzz(
     """Algorithm 1. `weight` is the paper's lambda, `step` is in grey levels; `near` and `share` decide what is kept
     as a seed, `max_l2` binds what is executed at all; `stop`: first or never. `rows` mutants a turn,
     `iterations` of them a walk."""
+    asked.positive(rows=rows, m=m, k=k, iterations=iterations, step=step)
+    asked.from_zero(weight=weight, near=near, rounds=rounds)
+    asked.share(threshold=threshold, share=share)
+    asked.bound(max_l2=max_l2)
+    asked.named(("logits", "probabilities"), scores=scores)
+    asked.named(("first", "never"), stop=stop)
     check_gradients(target, seeds.x[:1], "dlfuzz")
     table = Times(target.neurons, threshold)
-    neurons = Neurons(tuple(strategies.split(",")), m, threshold, table.times, target.weights(), target.spans[:1])
+    names = tuple(name.strip() for name in strategies.split(","))
+    neurons = Neurons(names, m, threshold, table.times, target.weights(), target.spans[:1])
     return Campaign(
         recipe="dlfuzz", seeds=seeds.child(seeds.x, reference=seeds.x), corpus=Pool(ram),
-        schedule=SeedLists(max(1, rows // max(1, iterations)), iterations, rounds),
+        schedule=SeedLists(max(1, rows // iterations), iterations, rounds),
         mutate=Ascent(target, NextLabels(neurons, k, weight, scores == "probabilities"), process, step, iterations,
                       stop != "never", min(64, target.batch_size)),
         valid=AllOf((Differs(), RelativeL2(max_l2))), target=target,

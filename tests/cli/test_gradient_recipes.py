@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from nnfuzz.cli import main
+from tests.conftest import arrays
 
 CODE = """
 import torch
@@ -73,12 +75,27 @@ def hunted(nnfuzz: Run, recipe: str, out: str, tries: int, *more: object) -> dic
     return result
 
 
+def distances(nnfuzz: Run, run: str) -> list[float]:
+    """Of every finding from its seed, read from the picture that the run folder holds."""
+    seeds = arrays("images.npz")["x"].astype(float)
+    found = json.loads(nnfuzz("findings", run, "--json"))["findings"]
+    pairs = [(np.asarray(Image.open(Path(run, one["image"])), float), seeds[one["seed"]]) for one in found]
+    return [float(np.linalg.norm(x - seed) / np.linalg.norm(seed)) for x, seed in pairs]
+
+
+@pytest.mark.usefixtures("place")
+def test_further_from_its_seed_without_a_bound(nnfuzz: Run) -> None:
+    hunted(nnfuzz, "dlfuzz", "run", 600)
+    assert max(distances(nnfuzz, "run")) > 0.12
+
+
 @pytest.mark.usefixtures("place")
 def test_dlfuzz_from_hunt_to_minimize(nnfuzz: Run) -> None:
-    result = hunted(nnfuzz, "dlfuzz", "run", 600, "--set", "max_l2=0.3", "--set", "strategies=often,near")
+    result = hunted(nnfuzz, "dlfuzz", "run", 600, "--max-l2", "0.12", "--set", "strategies=often, near")
     assert result["kinds"] == {"changed": result["distinct_findings"]}
     assert result["distinct_findings"]
     assert set(json.loads(Path("run/run.json").read_text())) >= {"campaign", "asked"}
+    assert 0 < max(distances(nnfuzz, "run")) <= 0.12, "the bound is of what is reported"
     assert Path("run/report.html").is_file()
     replayed = nnfuzz("replay", "run", "--json", code=1)
     assert "FIXED" not in replayed
@@ -123,3 +140,5 @@ def test_what_cannot_be_done_is_said_in_one_sentence(nnfuzz: Run) -> None:
     assert "expected strategies among often, rarely, heavy, near, uncovered, and came rarest" in unknown
     unknown = nnfuzz("hunt", "net.py:Net", *ask, "--recipe", "dlfuzz", "--set", "process=dark", code=2)
     assert "expected process among rms, sign, light, occlusion, blackout, and came dark" in unknown
+    unbound = nnfuzz("hunt", "net.py:Net", *ask, "--recipe", "random", "--max-l2", "0.1", code=2)
+    assert "expected a parameter of random" in unbound

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from torch import nn
 from typer.testing import CliRunner
 
 from nnfuzz.cli import app
+from nnfuzz.data import Images
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.experiments import dlfuzz_retrain
+from nnfuzz.experiments import dlfuzz_retrain, dlfuzz_table1
 from nnfuzz.experiments.curve import svg
 from nnfuzz.experiments.dlfuzz import Ask, paper
 from nnfuzz.experiments.dlfuzz_published import TABLE1
+from nnfuzz.experiments.subjects import Studied
+from nnfuzz.records import Model
 from tests.experiments.conftest import Silent
 
 
@@ -37,7 +42,8 @@ def test_table_1_and_the_strategies(watch: Silent) -> None:
     result, tables = paper(Ask(("1", "strategies"), ("digits",), seeds=8), watch)
     assert [table.number for table in tables] == ["1", "strategies"]
     ours = result["runs"]["1"]
-    assert [r["whose"] for r in ours] == ["DLFuzz", "DLFuzz, k 1, rarely"], "nobody to compare with, so no DeepXplore"
+    assert [r["recipe"] for r in ours] == ["dlfuzz"] * 3, "nobody to compare with, so no DeepXplore"
+    assert [r["options"]["iterations"] * r["options"]["step"] for r in ours] == [5 * 5.1] * 3
     for r in (*ours, *result["runs"]["strategies"]):
         assert r["found"] == r["fail_again"] > 0
         assert 0 < r["images_hit"] <= r["images"] == 8
@@ -61,6 +67,52 @@ def test_the_command_writes_the_curves(tmp_path: Path) -> None:
     picture = ElementTree.parse(tmp_path / "made" / "strategies-digits.svg")
     lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize(("name", "classes", "row"), [
+    ("lenet5", 10, "lenet5"), ("torchvision:vgg16", 1000, "vgg16"), ("resnet50", 1000, "resnet50"),
+    ("vgg16", 10, None), ("torchvision:mobilenet_v2", 1000, None), ("lenet5@other.safetensors", 10, None),
+])  # fmt: skip
+def test_a_row_of_the_paper_stands_beside_its_own_network_alone(name: str, classes: int, row: str | None) -> None:
+    net = Model(nn.Identity(), name, classes=classes)
+    studied = Studied(name, net, Images(torch.zeros(0), torch.zeros(0), (), "none"), None, None)
+    assert dlfuzz_table1.row_of(studied) == row
+
+
+def test_gain_is_counted_as_the_two_releases_count() -> None:
+    """DLFuzz with the images, DeepXplore without them; over the best of its constraints."""
+    numbers = {"found": 3, "images": 4, "images_hit": 2, "l2": 0.1, "nc_before": 0.3, "seconds": 1.0,
+               "cpu_seconds": 1.0, "fail_again": 3, "model": "lenet5", "published": "lenet5"}  # fmt: skip
+    rows = [
+        {**numbers, "recipe": "deepxplore", "whose": "light", "nc": 0.6, "nc_found": 0.25},
+        {**numbers, "recipe": "deepxplore", "whose": "occlusion", "nc": 0.4, "nc_found": 0.35},
+        {**numbers, "recipe": "dlfuzz", "whose": "DLFuzz", "nc": 0.42, "nc_found": 0.3},
+    ]
+    shown = dlfuzz_table1.table(rows)
+    at = shown.head.index("NC gain")
+    assert [row[at] for row in shown.rows()] == ["–", "–", "+7.00", "–", "+2.23"], "the last two are the paper's"
+    assert dlfuzz_table1.table(rows[2:]).rows()[0][at] == "–", "over nobody"
+
+
+@pytest.mark.usefixtures("stocked")
+def test_a_bound_holds_for_everything_reported(watch: Silent) -> None:
+    result, _ = paper(Ask(("1",), ("digits",), seeds=4, max_l2=0.05), watch)
+    for r in result["runs"]["1"]:
+        assert r["l2"] is None or r["l2"] <= 0.05
+        assert r["options"]["max_l2"] == 0.05
+    assert any(r["found"] for r in result["runs"]["1"])
+
+
+def test_names_beside_the_lines_stay_in_the_picture() -> None:
+    lines = {f"line {i}": [(1, 0.1), (2, 0.35)] for i in range(7)}
+    picture = ElementTree.fromstring(svg("all end alike", "images", lines))
+    texts = [t for t in picture.iter() if t.tag.endswith("text")]
+    places = sorted(float(t.attrib["y"]) for t in texts if (t.text or "").startswith("line"))
+    assert min(places) > 12, "the height of a letter"
+    assert max(places) < 400
+    assert min(b - a for a, b in pairwise(places)) > 15
+    shares = [t.text for t in texts if (t.text or "").endswith("%")]
+    assert shares == ["10%", "15%", "20%", "25%", "30%", "35%"]
 
 
 def test_a_curve_of_one_point_and_hostile_names() -> None:

@@ -171,6 +171,12 @@ def test_occlusion_stays_in_its_rectangle() -> None:
     assert inside[1, :, 10:, 5:15].float().mean() > 0.99, "the walk's place: at the lower end, in the middle"
 
 
+def test_photographs_have_larger_squares() -> None:
+    large, here = -torch.ones(1, 3, 100, 100), HERE[:1]
+    sizes = {name: int((PROCESSES[name](large, here, here) != 0).sum()) for name in ("occlusion", "blackout")}
+    assert sizes == {"occlusion": 3 * 50 * 50, "blackout": 3 * 10 * 10}
+
+
 def test_blackout_only_darkens() -> None:
     direction = PROCESSES["blackout"](GRADIENT, HERE.flip(0), HERE)
     assert set(direction.unique().tolist()) <= {-1.0, 0.0}
@@ -191,8 +197,24 @@ class Frozen(nn.Module):
             return out
 
 
-def test_a_model_without_gradients_is_told_in_one_sentence(tiny: Model, images: Tensor) -> None:
-    target = Target(Model(Frozen(tiny.net), "frozen"), images, features=("scaled",))
+class Elsewhere(Frozen):
+    """One that hands its input over as an array, which a tensor with a gradient refuses."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(torch.from_numpy(x.numpy()))
+
+
+class Cut(Frozen):
+    """Its weights have gradients, its input has none."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x.detach())
+        return out
+
+
+@pytest.mark.parametrize("kind", [Frozen, Elsewhere, Cut])
+def test_a_model_without_gradients_is_told_in_one_sentence(kind: type[Frozen], tiny: Model, images: Tensor) -> None:
+    target = Target(Model(kind(tiny.net), "frozen"), images, features=("scaled",))
     with pytest.raises(NnfuzzError, match="dlfuzz follows gradients and expected a model that gives them"):
         check_gradients(target, images[:1], "dlfuzz")
     check_gradients(Target(tiny, images), images[:1], "dlfuzz")

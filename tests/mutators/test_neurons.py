@@ -96,6 +96,20 @@ def test_each_model_has_its_own() -> None:
     assert (picked[:, 4:].sum(1) == 2).all()
 
 
+def test_what_is_left_in_one_model_does_not_depend_on_another() -> None:
+    """The first is covered whole, so any of its neurons will do; of the second only the one that never was."""
+    times, value = torch.tensor([5, 1, 1, 7, 0, 7]), torch.zeros(300, 6)
+    seen = Seen(torch.zeros(1, 300, 2), value, {"scaled": value})
+
+    def share(strategy: str) -> list[bool]:
+        neurons = Neurons((strategy,), 1, 0.5, times, value[0], (slice(0, 3), slice(3, 6)))
+        picked = neurons(seen, torch.rand(300, 6, dtype=torch.float64, generator=generator(0)))
+        return (picked.sum(0) > 0).tolist()
+
+    assert share("uncovered") == [True, True, True, False, True, False]
+    assert share("rarely") == [False, True, True, False, True, False], "rarer than the model's own most covered"
+
+
 def test_drawn_without_replacement_in_proportion() -> None:
     """The first of two is drawn by its weight; the pair's chance follows."""
     chances = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64).expand(20_000, 3)
