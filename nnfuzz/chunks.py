@@ -1,4 +1,4 @@
-"""What single passes gave, put together."""
+"""What goes into single passes, and what they gave, put together."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def as_seen(chunk: Chunk) -> Seen:
 
 def as_chunk(seen: Seen) -> Chunk:
     return seen.logits.to(seen.neurons.device), seen.neurons, seen.features.get("scaled"), seen.raised
+
+
+def pixels(x: Tensor) -> Tensor:
+    """As they are stored: what is differentiated comes in floats."""
+    return x if x.dtype == torch.uint8 else x.detach().to(torch.uint8)

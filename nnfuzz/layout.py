@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.backends import mkldnn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from nnfuzz.errors import NnfuzzError
@@ -97,3 +99,17 @@ def quick(device: str) -> torch.dtype:
         can = torch.cpu.get_capabilities()
         return torch.bfloat16 if can.get("amx_bf16") or can.get("avx512_bf16") else torch.float32
     return torch.bfloat16 if device.startswith("cuda") else torch.float32
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Inside, neither oneDNN nor a second thread is used: for one small image their preparations take longer than its
+    convolutions."""
+    before, threads = mkldnn.enabled, torch.get_num_threads()
+    mkldnn.enabled = False  # type: ignore[assignment]
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        mkldnn.enabled = before
+        torch.set_num_threads(threads)

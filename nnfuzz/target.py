@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.backends import mkldnn
 
-from nnfuzz.chunks import Chunk, as_chunk, as_seen, joined
+from nnfuzz.blame import blaming, is_out_of_memory
+from nnfuzz.chunks import Chunk, as_chunk, as_seen, joined, pixels
 from nnfuzz.errors import ModelRaised, NnfuzzError
-from nnfuzz.layout import placed, swift, usable
+from nnfuzz.layout import placed, plainly, swift, usable
 from nnfuzz.probe import Layer, Probe, chosen, discover, incoming, scaled
 from nnfuzz.records import Model, Seen
 
@@ -84,7 +84,7 @@ class Target:
         self.batch_size = batch_size or max(8, min(512, room // self.activations))
 
     def _traced(self, net: nn.Module, example: Tensor, index: int, every_layer: bool) -> list[Layer]:
-        with _blaming(self.models[index]):
+        with blaming(self.models[index]):
             return discover(net, self._feed(example[:1], index), every_layer)
 
     def _normalisation(self, model: Model) -> tuple[Tensor, Tensor] | None:
@@ -103,7 +103,7 @@ class Target:
     def _logits(self, x: Tensor, index: int, own: bool = False) -> Tensor:
         """Of one model; with `own`, of the network as it came."""
         model, net = self.models[index], (self._own if own else self._nets)[index]
-        with _blaming(model):
+        with blaming(model):
             out = net(self._feed(x, index))
         if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != len(x) or not out.is_floating_point():
             came = f"{out.dtype} {tuple(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
@@ -137,7 +137,7 @@ class Target:
     def _attempt(self, x: Tensor) -> Chunk:
         """One pass. If the model raises, half the rows at a time, until those that it raises on stand alone."""
         try:
-            with self.guard(_pixels(x)):
+            with self.guard(pixels(x)):
                 return self._execute(x)
         except ModelRaised as error:
             if len(x) > 1:
@@ -175,7 +175,7 @@ class Target:
 
     def __call__(self, x: Tensor, grad: bool = False) -> Seen:
         """Run every model on [B, ...] inputs; with `grad`, what comes back can be differentiated."""
-        refused = self.refused(_pixels(x)) if self.refused else None
+        refused = self.refused(pixels(x)) if self.refused else None
         if refused is None or not refused.any():
             return self._run(x, grad)
         found = joined([as_chunk(self._run(x[~refused], grad)), self._nothing(x[refused], HUNG)])
@@ -186,7 +186,7 @@ class Target:
         """Each input in a pass of its own, through the networks as they came. No neurons are read, which would take
         nearly as long again."""
         small = self.device.type == "cpu" and self.work < SMALL
-        with _plainly() if small else nullcontext():
+        with plainly() if small else nullcontext():
             one_by_one = [self._scores(x[row : row + 1]) for row in range(len(x))]
         if not one_by_one:
             return self(x)
@@ -246,39 +246,3 @@ class Target:
 
 def _spans(sizes: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(stop - size, stop) for size, stop in zip(sizes, accumulate(sizes), strict=True))
-
-
-def _pixels(x: Tensor) -> Tensor:
-    """As they are stored: what is differentiated comes in floats."""
-    return x if x.dtype == torch.uint8 else x.detach().to(torch.uint8)
-
-
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """Inside, neither oneDNN nor a second thread is used: for one small image their preparations take longer than its
-    convolutions."""
-    before, threads = mkldnn.enabled, torch.get_num_threads()
-    mkldnn.enabled = False  # type: ignore[assignment]
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        mkldnn.enabled = before
-        torch.set_num_threads(threads)
-
-
-@contextmanager
-def _blaming(model: Model) -> Iterator[None]:
-    """Whatever a network raises is said in one sentence that names it; running out of memory stays what it is."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, NnfuzzError) or is_out_of_memory(error):
-            raise
-        line = (str(error).strip() or "no message").splitlines()[0]
-        raise ModelRaised(f"model {model.name} raised {type(error).__name__} on its input: {line}") from error
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """CUDA has a class of its own for it; the CPU allocator only a message."""
-    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

@@ -17,7 +17,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "probe": 3, "loop": 3, "corpus": 4, "oracles": 3, "feedback": 3, "schedules": 4, "budget": 3, "tally": 3,
     "ledger": 4, "versions": 2, "diversity": 3, "archive": 3,
     "mutators": 3, "validity": 3, "coverage": 3, "data": 3, "models": 3,
-    "picture": 3, "layout": 2, "chunks": 2, "seedlists": 3, "spill": 2, "lineage": 3, "watchdog": 3,
+    "picture": 3, "layout": 2, "chunks": 2, "blame": 2, "seedlists": 3, "spill": 2, "lineage": 3, "watchdog": 3,
     "reader": 4, "generative": 5, "referees": 5, "fidelity": 6,
     "target": 4, "campaign": 4, "store": 4, "report": 4, "triage": 4, "minimize": 4, "preflight": 5, "recipes": 5,
     "opening": 6, "hunting": 7, "regressions": 8, "concluding": 8, "experiments": 8, "cli": 9, "pytest_plugin": 9,
