@@ -1,4 +1,4 @@
-"""DeepHunter on real networks: the figures the README and the paper's page speak of."""
+"""Real networks: the figures that the README and the papers' pages speak of."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nnfuzz import data
 from nnfuzz.concluding import PAGE, conclude
 from nnfuzz.hunting import Hunt, hunt
 from nnfuzz.hunting.replay import REPRODUCED, replay
@@ -24,8 +25,8 @@ class Silent:
     def tick(self, snapshot: Any) -> None: ...
 
 
-def go(model: str, data: str = "mnist", **options: Any) -> dict[str, Any]:
-    return hunt(Hunt(model, data, **options), Silent())
+def go(model: str, images: str = "mnist", **options: Any) -> dict[str, Any]:
+    return hunt(Hunt(model, images, **options), Silent())
 
 
 @pytest.mark.parametrize("model", PUBLISHED_KMNC)
@@ -69,3 +70,15 @@ def test_a_run_is_the_same_again_on_a_real_network(tmp_path: Path) -> None:
     a, b = ({p.name: p.read_bytes() for p in (tmp_path / n / "findings").iterdir()} for n in ("a", "b"))
     assert a == b
     assert len(a) > 100
+
+
+def test_a_published_pair_of_versions() -> None:
+    """DRFuzz's row 1 with a guard: a few seconds of search show hundreds of regressions."""
+    old, new = (f"lenet5-valid@{data.folder()}/models/drfuzz-mnist-lenet5-supply-{v}.safetensors" for v in ("v1", "v2"))
+    pair: dict[str, Any] = {"beside": (new,), "oracle": "regression", "criteria": (), "seeds": 10_000}
+    elites = go(old, recipe="elites", fidelity="label", tries=60_000, **pair)
+    assert elites["regression_faults"] > 500
+    assert elites["faults_in_seeds"] < elites["seeds_set_aside"] == 1468
+    drfuzz = go(old, recipe="drfuzz", fidelity="consistent", tries=200_000, **pair)
+    assert drfuzz["regression_faults"] > 100
+    assert drfuzz["regression_inputs"] >= drfuzz["regression_inputs_distinct"] >= drfuzz["regression_faults"]
