@@ -19,7 +19,9 @@ from nnfuzz.errors import NnfuzzError
 def usable(device: str | torch.device) -> torch.device:
     """The device, if this machine has it."""
     try:
-        return torch.empty(0, device=device).device
+        made = torch.zeros(1, device=device)
+        made.item()  # of a meta device nothing can be read
+        return made.device
     except (RuntimeError, AssertionError) as error:
         raise NnfuzzError(f"expected a device that this machine has and came {str(device)[:40]!r}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,7 +30,7 @@ class Preflight:
     deterministic: bool
     mode: str  # the mode the model came in
     classes: int
-    layers: int
+    layers: tuple[str, ...]
     neurons: int
     beside: tuple[float, ...] = ()  # the accuracy of further models
 
@@ -41,7 +42,7 @@ class Preflight:
             ("clean accuracy", accuracy),
             ("input", f"{'x'.join(map(str, self.shape))}, pixels {self.low}..{self.high}"),
             ("output", f"{self.output} of {self.classes} classes"),
-            ("probed", f"{self.neurons:,} neurons in {self.layers} layers"),
+            ("probed", f"{self.neurons:,} neurons in {len(self.layers)} layers: {shortened(self.layers)}"),
             ("mode", f"came in {self.mode} mode, run in eval mode"),
             ("answers", "the same when asked again" if self.deterministic else "DIFFERENT when asked again"),
         ]
@@ -50,6 +51,13 @@ class Preflight:
         if self.accuracy is not None and self.accuracy < 2 / self.classes:
             rows.append(("warning", "hardly better than guessing: check normalisation, labels and their order"))
         return rows
+
+
+def shortened(names: Sequence[str], most: int = 10) -> str:
+    """The first and the last of them, if they are many."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join([*names[: most // 2], "…", *names[-(most // 2) :]])
 
 
 def check_fit(model: Model, x: Tensor) -> None:
@@ -107,7 +115,8 @@ def examine(target: Target, x: Tensor, label: Tensor, came_in: str) -> Preflight
         low=int(x[rows].min()), high=int(x[rows].max()), output=model.output,
         finite=finite.double().mean().item(),
         deterministic=torch.equal(once, again),
-        mode=came_in, classes=target.classes, layers=len(target.layers), neurons=target.neurons,
+        mode=came_in, classes=target.classes, layers=tuple(layer.name for layer in target.layers),
+        neurons=target.neurons,
     )  # fmt: skip
 
 

@@ -152,13 +152,15 @@ def incoming(net: nn.Module, layers: Sequence[Layer]) -> Tensor:
 
 
 def chosen(layers: Sequence[Layer], only: Sequence[str], exclude: Sequence[str]) -> list[Layer]:
-    """Those whose names fit a pattern ("features.*") of `only`, if there are any, and none of `exclude`."""
-    fitting = [
-        layer
-        for layer in layers
-        if (not only or any(fnmatchcase(layer.name, p) for p in only))
-        and not any(fnmatchcase(layer.name, p) for p in exclude)
-    ]
+    """Those whose names fit a pattern ("features.*") of `only`, if there are any, and none of `exclude`.
+
+    A layer also has the names of the modules it is made of: the convolution's as well as its activation's.
+    """
+
+    def named(layer: Layer, patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(name, p) for name in (layer.name, *layer.parts) for p in patterns)
+
+    fitting = [layer for layer in layers if (not only or named(layer, only)) and not named(layer, exclude)]
     if only and not fitting:
         names = ", ".join(dict.fromkeys(layer.name for layer in layers))
         raise NnfuzzError(f"no layer is named like {', '.join(only)}; the network has {names}")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nnfuzz.preflight import examine
+from nnfuzz.preflight import examine, shortened
 from nnfuzz.records import Model
 from nnfuzz.target import Target
 
@@ -36,3 +36,9 @@ def test_random_is_what_answers_the_same_batch_differently(varies: str, same: bo
     assert looked.deterministic is same
     said = dict(looked.lines())["answers"]
     assert said == ("the same when asked again" if same else "DIFFERENT when asked again")
+
+
+def test_it_says_which_layers_are_probed(target: Target, images: Tensor) -> None:
+    looked = examine(target, images, torch.zeros(64, dtype=torch.int64), "eval")
+    assert dict(looked.lines())["probed"] == "20 neurons in 5 layers: relu1, pool, relu2, fc, softmax"
+    assert shortened([str(i) for i in range(54)]) == "0, 1, 2, 3, 4, …, 49, 50, 51, 52, 53"

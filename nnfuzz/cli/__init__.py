@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from nnfuzz import __version__
 from nnfuzz.cli.cover import cover
 from nnfuzz.cli.demo import demo
 from nnfuzz.cli.exits import CONFIGURATION_ERROR, STOPPED_EARLY
@@ -23,10 +25,24 @@ from nnfuzz.errors import NnfuzzError
 
 app = typer.Typer(
     name="nnfuzz", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    help="A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds.",
 )  # fmt: skip
 for command in (hunt, regress, resume, replay, findings, minimize, report, cover, train, train_gan, demo, paper):
     app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"nnfuzz {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is")
+    ] = False,
+) -> None:
+    """A fuzzer for neural networks: realistic images that a model gets wrong, found in seconds."""
 
 
 def main() -> None:

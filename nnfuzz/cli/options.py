@@ -155,7 +155,7 @@ def usable(device: str) -> str:
     import torch
 
     try:
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()  # of a meta device nothing can be read
     except (RuntimeError, AssertionError):
         raise NnfuzzError(f"expected a device that this machine has (cpu, cuda, mps) and came {device!r}") from None
     return device

@@ -124,6 +124,7 @@ def test_what_is_wrong_is_said_in_one_sentence(
         (("--std", "0"), "--std"),
         (("--layers", "nope.*"), "no layer is named like nope"),
         (("--output", "nope"), "--output"),
+        (("--device", "meta"), "expected a device that this machine has"),
         (("--out", "full"), "already holds something"),
         (("--out", "net.py"), "already holds something"),
     ],

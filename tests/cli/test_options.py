@@ -108,3 +108,9 @@ def test_a_search_after_another_is_shown_too(capsys: pytest.CaptureFixture[str])
         for seconds in (1.0, 3.0, 16.0, 0.5, 1.0):
             display.tick({**counts, "tries_per_second": 0.0, "seconds": seconds})
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["1", "16", "0"]
+
+
+def test_it_says_which_version_it_is(nnfuzz: Run) -> None:
+    from nnfuzz import __version__
+
+    assert nnfuzz("--version").stdout == f"nnfuzz {__version__}\n"

@@ -86,6 +86,7 @@ def test_the_model_leaves_as_it_came(tiny: Model, images: Tensor) -> None:
 def test_layers_can_be_named_and_excluded(tiny: Model, images: Tensor) -> None:
     assert names(Target(tiny, images, only=["relu*"])) == ["relu1", "relu2"]
     assert names(Target(tiny, images, exclude=["pool", "fc"])) == ["relu1", "relu2", "softmax"]
+    assert names(Target(tiny, images, only=["conv*"])) == ["relu1", "relu2"], "by any module that a layer is made of"
     with pytest.raises(NnfuzzError, match="no layer is named like nothing"):
         Target(tiny, images, only=["nothing"])
 
