@@ -39,6 +39,7 @@ def create(path: Path) -> sqlite3.Connection:
         base.execute(f"PRAGMA user_version = {FORMAT}")
         for name, columns in TABLES.items():
             base.execute(f"CREATE TABLE {name} ({columns})")
+        base.execute("PRAGMA journal_mode = WAL")  # once it has its name there is never another journal beside it
     os.replace(part, path)
     return _writing(sqlite3.connect(path, isolation_level=None))
 
