@@ -83,12 +83,13 @@ class Hunter:
         if options.get("profile"):
             options["profile"] = data_near(str(options["profile"]), self.beside)
         ask, conditions = asked(model_near(model, self.beside), data_near(data, self.beside), options)
+        named = " with ".join((model, *ask.beside))
         ask = replace(ask, beside=tuple(model_near(one, self.beside) for one in ask.beside))
         folder = self.folder if self.hunts == 1 else self.folder.with_name(f"{self.folder.name}-{self.hunts}")
         stored = folder / "stored"
         before = regressions.retry(stored, ask)
         if failed := gate.at_least(conditions, before.counted()):
-            return {}, self._still(model, failed, before, stored)
+            return {}, self._still(named, failed, before, stored)
         run = fresh(folder / "runs")
         watch = Listening()
         result = hunting.hunt(replace(ask, out=str(run)), watch)
@@ -97,7 +98,7 @@ class Hunter:
             return result, ""
         found = regressions.one_a_seed(Run(run).findings)
         regressions.remember(stored, run, found, before.still)
-        return result, self._failed(model, failed, result, found, run, watch.warnings)
+        return result, self._failed(named, failed, result, found, run, watch.warnings)
 
     def _failed(
         self, model: str, failed: Iterable[Failed], result: Mapping[str, Any], found: list[Finding], run: Path,

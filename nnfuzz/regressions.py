@@ -22,6 +22,7 @@ from nnfuzz.store import inputs
 from nnfuzz.target import Target
 
 MOST = 64  # kept
+REGRESSED = ("regressions", "regression_inputs", "regression_inputs_distinct")
 PICTURE = re.compile(r"[0-9a-f]{16}\.(png|npz)")
 
 
@@ -44,7 +45,9 @@ class Retried:
         """The numbers of a gate that a search can only make larger."""
         kinds = [one.finding.kind for one in self.still]
         errors = {"errors": len(kinds), "findings": len(kinds), "seeds_hit": len({s.finding.seed for s in self.still})}
-        return {**{name: float(count) for name, count in errors.items()},
+        regressed = kinds.count(Kind.REGRESSION.label)
+        of_pairs = dict.fromkeys(REGRESSED, regressed) if regressed else {}
+        return {**{name: float(count) for name, count in {**errors, **of_pairs}.items()},
                 **{kind: float(kinds.count(kind)) for kind in kinds}}  # fmt: skip
 
 

@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from nnfuzz.concluding import Triaged, models, numbered, plain
+from nnfuzz.hunting.replay import judge
 from nnfuzz.hunting.smaller import _still
 from nnfuzz.minimize import minimize
 from nnfuzz.mutators import brightness
 from nnfuzz.opening import Subject
-from nnfuzz.records import Finding, Seen
+from nnfuzz.records import Finding, Kind, Seen
 from nnfuzz.store import Run, RunFolder
+from nnfuzz.target import Target
 from tests.report.pages import finding
 
 
@@ -69,3 +71,11 @@ def test_a_regression_is_made_smaller_while_the_old_version_is_right() -> None:
     assert made.x.double().mean() == pytest.approx(150.5, abs=1)
     both = minimize(seed + 110, seed, [], _still(pair(0), subject))
     assert not both.reproduced  # of that the old version makes nothing either
+
+
+def test_what_broke_once_is_judged_as_the_rest_of_its_run() -> None:
+    """Where the new version no longer raises, it is not fixed because the old one is right."""
+    x, target = torch.full((2, 1, 4, 4), 180, dtype=torch.uint8), cast(Target, versions)
+    x[1] = 100
+    found = [pair(0, kind="raised"), pair(1, kind="raised")]
+    assert judge(found, x, torch.tensor([1, 1]), target, "regression")[0].tolist() == [Kind.REGRESSION, Kind.NOTHING]

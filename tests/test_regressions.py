@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from nnfuzz.gate import at_least, conditions
 from nnfuzz.hunting import Hunt, hunt
 from nnfuzz.picture import as_image
 from nnfuzz.records import Finding, Kind, Mutation
@@ -148,6 +149,7 @@ def test_two_versions_are_tried_again_as_two(place: Path, model: str) -> None:
     tried = retry(place / "stored", Hunt("net.py:Half", DATA, "drfuzz", beside=(new,)))
     assert [one.finding.answers for one in tried.still] == ([(0, 1)] if model == "Broken" else [])
     assert tried.fixed == (model == "Mended")
+    assert bool(at_least(conditions(["regressions>0"]), tried.counted())) == (model == "Broken")
 
 
 def test_models_that_disagree_are_tried_together(place: Path) -> None:

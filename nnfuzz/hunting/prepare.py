@@ -15,7 +15,7 @@ from nnfuzz.feedback import Together
 from nnfuzz.hunting.ask import ORACLES, USUAL, fitting, known
 from nnfuzz.ledger import Ledger
 from nnfuzz.opening import Subject
-from nnfuzz.recipes import RECIPES
+from nnfuzz.recipes import RECIPES, SCALED
 from nnfuzz.records import Batch
 from nnfuzz.roles import Validity
 from nnfuzz.tally import Tally
@@ -24,6 +24,7 @@ from nnfuzz.validity import InTurn, WhereItMatters
 # What one turn of the loop costs the model at most: a second or so on two cores. Not measured but
 # counted, so that the same seed gives the same run on every machine.
 TURN_WORK, TURN_ACTIVATIONS, TURN_ROWS = 2**37, 2**28, 4096
+GRADIENTS = 4  # times the work where the way to a mutant leads through gradients
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,12 @@ def evenly(rows: int, tries: int | None) -> int:
     return rows if tries is None else -(-tries // -(-tries // rows))
 
 
+def mutants_a_turn(recipe: str, work: int, activations: int) -> int:
+    """What was found is kept after a turn, so that a turn must not be long."""
+    most = min(TURN_ROWS, TURN_WORK // work, TURN_ACTIVATIONS // activations)
+    return max(16, most // GRADIENTS if recipe in SCALED else most)
+
+
 def prepare(
     subject: Subject, covers: Sequence[Cover], seeds: Batch, recipe: str = "deephunter", oracle: str = "auto",
     seed: int = 0, parameters: Mapping[str, Any] | None = None, tries: int | None = None, ram: float = 1.0,
@@ -82,9 +89,8 @@ def prepare(
     known("oracle", oracle, ORACLES)
     make = RECIPES[recipe]
     target = subject.target
-    rows = max(16, min(TURN_ROWS, TURN_WORK // target.work, TURN_ACTIVATIONS // target.activations))
-    parameters = {"rows": evenly(rows, tries), "rng": seed, "ram": ram, **(parameters or {})}
-    parameters = fitting(make, recipe, parameters)
+    rows = evenly(mutants_a_turn(recipe, target.work, target.activations), tries)
+    parameters = fitting(make, recipe, {"rows": rows, "rng": seed, "ram": ram, **(parameters or {})})
     parameters["rows"] = min(parameters["rows"], tries or parameters["rows"])
     feedback = Together(covers) if len(covers) > 1 else covers[0] if covers else None
     campaign = make(seeds, subject.target, feedback, ORACLES[oracle], **parameters)

@@ -13,6 +13,8 @@ from nnfuzz.errors import NnfuzzError
 
 FORMAT = 1
 APPLICATION = 0x6E6E667A  # "nnfz", in the file's header
+PAGE = 1 << 15  # bytes; a corpus is written in megabytes, which takes twice as long in SQLite's usual pages
+LOG = 256  # pages that it grows by until they go into the file
 
 TABLES = {
     # What a run had done after each turn: counters, and the coverage of each criterion as JSON.
@@ -32,10 +34,12 @@ def create(path: Path) -> sqlite3.Connection:
     """An empty run.db, open for writing; nobody ever sees one with half of its tables."""
     part = path.with_name(f".{path.name}.part")
     with closing(sqlite3.connect(part, isolation_level=None)) as base:
+        base.execute(f"PRAGMA page_size = {PAGE}")
         base.execute(f"PRAGMA application_id = {APPLICATION}")
         base.execute(f"PRAGMA user_version = {FORMAT}")
         for name, columns in TABLES.items():
             base.execute(f"CREATE TABLE {name} ({columns})")
+        base.execute("PRAGMA journal_mode = WAL")  # once it has its name there is never another journal beside it
     os.replace(part, path)
     return _writing(sqlite3.connect(path, isolation_level=None))
 
@@ -51,6 +55,7 @@ def reopen(path: Path) -> sqlite3.Connection:
 def _writing(base: sqlite3.Connection) -> sqlite3.Connection:
     base.execute("PRAGMA trusted_schema = OFF")
     base.execute("PRAGMA journal_mode = WAL")
+    base.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
     base.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing committed, a power cut a second
     return base
 

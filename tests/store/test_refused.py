@@ -20,6 +20,7 @@ from nnfuzz.hunting import hunt, resume
 from nnfuzz.hunting.reopen import described
 from nnfuzz.hunting.search import by_the_second
 from nnfuzz.store import Run, RunFolder
+from nnfuzz.store.schema import PAGE
 from tests.conftest import arrays
 from tests.store.hunts import TRIES, Quiet, ask, elsewhere, monotone
 
@@ -37,7 +38,7 @@ def cut(run: Path) -> None:
 def scribble(run: Path) -> None:
     path = run / "run.db"
     content = bytearray(path.read_bytes())
-    content[4096 : 2 * 4096] = bytes(range(256)) * 16
+    content[PAGE : 2 * PAGE] = bytes(range(256)) * (PAGE // 256)
     path.write_bytes(content)
 
 
