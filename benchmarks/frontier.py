@@ -14,24 +14,23 @@ import pathlib
 import tempfile
 
 import torch
-from regress import EVERY, ROWS, RUNS, Row, Silent, spec
+from regress import EVERY, ROWS, Row, Silent, spec
 
 from nnfuzz.experiments.curve import svg
 from nnfuzz.hunting import Hunt, hunt
 from nnfuzz.store import Run
 
 
-def point(row: Row, recipe: str, threshold: float, options: argparse.Namespace) -> tuple[float, float]:
+def point(row: Row, recipe: str, threshold: float, options: argparse.Namespace, out: str) -> tuple[float, float]:
     """Distinct undoubted faults a second, and the share of findings that are undoubted."""
-    with tempfile.TemporaryDirectory(dir=RUNS) as place:
-        ask = Hunt(
-            model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
-            seconds=options.seconds, seeds=EVERY, seed=options.seed, out=f"{place}/run", hang_seconds=None,
-            fidelity="label" if threshold else "none", threshold=threshold or None,
-            referees=tuple(options.referee.split(",")),
-        )  # fmt: skip
-        result = hunt(ask, Silent())
-        findings = [finding for finding in Run(pathlib.Path(place, "run")).findings if finding.kind == "regression"]
+    ask = Hunt(
+        model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
+        seconds=options.seconds, seeds=EVERY, seed=options.seed, out=out, hang_seconds=None,
+        fidelity="label" if threshold else "none", threshold=threshold or None,
+        referees=tuple(options.referee.split(",")),
+    )  # fmt: skip
+    result = hunt(ask, Silent())
+    findings = [finding for finding in Run(pathlib.Path(out)).findings if finding.kind == "regression"]
     faults = {(finding.seed, finding.answer) for finding in findings if not finding.doubtful}
     rate, share = len(faults) / result["seconds"], 1 - result["doubtful_share"]
     print(f"{row.name:<8} {recipe:<8} guard >= {threshold:<5} {rate:8,.0f} undoubted faults/s,"
@@ -51,12 +50,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    RUNS.mkdir(exist_ok=True)
     row, thresholds = ROWS[options.row], [float(text) for text in options.thresholds.split(",")]
-    lines = {
-        recipe: [point(row, recipe, threshold, options) for threshold in thresholds]
-        for recipe in options.recipes.split(",")
-    }
+    with tempfile.TemporaryDirectory() as place:
+        lines = {
+            recipe: [point(row, recipe, t, options, f"{place}/{recipe}-{t}") for t in thresholds]
+            for recipe in options.recipes.split(",")
+        }
     if options.picture:
         title = f"Share of findings undoubted: {row.name}, {options.seconds:g} s, guard from {thresholds[0]:g} up"
         pathlib.Path(options.picture).write_text(svg(title, "distinct undoubted faults a second", lines))

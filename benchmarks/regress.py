@@ -27,7 +27,6 @@ from nnfuzz import data, models
 from nnfuzz.hunting import Hunt, hunt
 
 EVERY = 2**31  # seeds: all there are
-RUNS = pathlib.Path("runs")  # beside the runs of the commands, on the same disk
 BATCHES = (64, 128, 256, 512)
 
 
@@ -92,22 +91,21 @@ def pace(stats: pathlib.Path, parts: int = 10) -> list[int]:
     return [round((after[1] - before[1]) / (after[0] - before[0])) for before, after in pairs if after[0] > before[0]]
 
 
-def one(row: Row, way: str, seed: int, options: argparse.Namespace) -> None:
+def one(row: Row, way: str, seed: int, options: argparse.Namespace, out: str) -> None:
     recipe, _, fidelity = way.partition(":")
     reach = row.reach(recipe)
     x = data.load("mnist").x
     referees = tuple(name for name in options.referee.split(",") if name)
-    with tempfile.TemporaryDirectory(dir=RUNS) as place:
-        ask = Hunt(
-            model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
-            seconds=options.seconds, seeds=EVERY, seed=seed, out=f"{place}/run", fidelity=fidelity,
-            referees=referees, reach={**reach, **({"general_failures": 2**62} if options.whole else {})},
-            hang_seconds=None, parameters=dict(text.split("=", 1) for text in options.set),
-        )  # fmt: skip
-        before = bare(row, x)
-        result = hunt(ask, Silent())
-        possible = (before + bare(row, x)) / 2
-        slices = pace(pathlib.Path(place, "run", "stats.csv")) if options.whole else []
+    ask = Hunt(
+        model=spec(row.old), beside=(spec(row.new),), data="mnist", recipe=recipe, criteria=(), oracle="regression",
+        seconds=options.seconds, seeds=EVERY, seed=seed, out=out, fidelity=fidelity,
+        referees=referees, reach={**reach, **({"general_failures": 2**62} if options.whole else {})},
+        hang_seconds=None, parameters=dict(text.split("=", 1) for text in options.set),
+    )  # fmt: skip
+    before = bare(row, x)
+    result = hunt(ask, Silent())
+    possible = (before + bare(row, x)) / 2
+    slices = pace(pathlib.Path(out, "stats.csv")) if options.whole else []
     at = result["reached"]
     times = ", ".join(
         f"{name} {count:,} {'at ' + format(at[name], '.1f') + ' s' if at[name] is not None else 'not reached'}"
@@ -135,13 +133,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    RUNS.mkdir(exist_ok=True)
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     print(f"{datetime.date.today()}  {options.threads} threads, torch {torch.__version__}, commit {commit}")
-    for number in options.rows.split(","):
-        for way in options.ways.split(","):
-            for seed in map(int, options.seeds.split(",")):
-                one(ROWS[number], way, seed, options)
+    # One folder for all, removed at the end: where thousands of files were just deleted, ext4 is slow to make new ones.
+    with tempfile.TemporaryDirectory() as place:
+        for number in options.rows.split(","):
+            for way in options.ways.split(","):
+                for seed in map(int, options.seeds.split(",")):
+                    one(ROWS[number], way, seed, options, f"{place}/{number}-{way}-{seed}")
 
 
 if __name__ == "__main__":
