@@ -18,7 +18,7 @@ from nnfuzz.store import RunFolder, ending
 from nnfuzz.tally import Tally, fingerprints
 from nnfuzz.target import Target
 
-CHECKPOINT = 0.5  # seconds of search between two, at least
+COMMIT, CHECKPOINT = 0.5, 1.0  # seconds of search between two, at least
 SHARE = 25  # and at least so many times what one costs; what was found is on disk all the same
 TOGETHER = 256  # findings that are confirmed, and then kept, at once: thousands would be seconds without one on disk
 
@@ -70,7 +70,7 @@ class Recorder:
             folder.step(tally.steps, {"seconds": tally.seconds, **self.prey.counts(tally)}, self.prey.coverage())
             if tally.seconds - self._saved >= self._pause:
                 self.save()
-            elif tally.seconds - self._written >= CHECKPOINT:
+            elif tally.seconds - self._written >= COMMIT:
                 folder.commit()
                 self._tell()
         return found

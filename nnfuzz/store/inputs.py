@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import zipfile
@@ -25,12 +26,19 @@ def ending(x: Tensor) -> str:
 
 def save(x: Tensor, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        if path.suffix == ".png":
-            file.write(png.encode(x))
-        else:
-            np.savez_compressed(file, x=x.numpy())
+    folder, name = os.path.split(path)
+    part = f"{folder}/.{name}.part"
+    if name.endswith(".png"):
+        content = png.encode(x)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+        try:  # in one call: a file object around it takes as long again
+            if os.write(file, content) < len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(file)
+    else:
+        with open(part, "wb") as archive:
+            np.savez_compressed(archive, x=x.numpy())
     os.replace(part, path)
 
 

@@ -122,7 +122,7 @@ def elsewhere(place: str, out: str, tries: int, begin: bool, slow: bool = True) 
     os.environ["NNFUZZ_DATA"] = f"{place}/home"
     os.chdir(place)
     torch.set_num_threads(1)
-    record.CHECKPOINT = 0.05
+    record.COMMIT, record.CHECKPOINT = 0.02, 0.05
     if slow:
         search.Recorder = Slow  # type: ignore[misc]
     if begin:

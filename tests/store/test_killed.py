@@ -43,7 +43,7 @@ class Breaks(Recorder):
 
 def test_what_came_after_a_checkpoint_is_there_and_found_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(record, "CHECKPOINT", 0.0)
+        patch.setattr(record, "COMMIT", 0.0)
         patch.setattr(record, "SHARE", 1e12)  # after the first checkpoint, which is before any step, none for ages
         patch.setattr(search, "Recorder", Breaks)
         with pytest.raises(KeyboardInterrupt):
