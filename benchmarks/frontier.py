@@ -58,7 +58,9 @@ def main() -> None:
         }
     if options.picture:
         title = f"Share of findings undoubted: {row.name}, {options.seconds:g} s, guard from {thresholds[0]:g} up"
-        pathlib.Path(options.picture).write_text(svg(title, "distinct undoubted faults a second", lines))
+        pathlib.Path(options.picture).write_text(
+            svg(title, "distinct undoubted faults a second", {name: line[::-1] for name, line in lines.items()})
+        )
 
 
 if __name__ == "__main__":
