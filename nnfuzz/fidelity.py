@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from nnfuzz import data, generative, models
 from nnfuzz.errors import NnfuzzError
 from nnfuzz.models.guard import RECIPE
+from nnfuzz.models.train import Epoch
 from nnfuzz.reader import Reader, Tapped
 from nnfuzz.records import Batch, Model
 from nnfuzz.roles import Validity
@@ -27,6 +28,7 @@ THRESHOLDS = {
     "gan-calibrated": 0.05,
 }
 NAMES = tuple(THRESHOLDS)
+QUIET = 5.0  # seconds between two words of a guard that is trained
 READS = 0.5  # of the images it is to guard, below which a guard is of no use
 
 
@@ -91,14 +93,29 @@ def trained_guard(train: data.Images, seed: int = 0, say: Say = lambda name, tex
     images = labelled(train)
     say("guard", f"to be trained once, on {len(images):,} images of {train.name}")
     trained = models.train_judge(
-        "guard", images, seed=seed,
-        on_epoch=lambda e: say("guard", f"epoch {e.number}, reads {e.accuracy:.1%} of distorted images,"
-                                        f" {e.seconds:.0f} s"),
-    )  # fmt: skip
+        "guard",
+        images,
+        seed=seed,
+        on_epoch=now_and_then(say),
+    )
     last = trained.history[-1]
     models.save(trained.model, path, {"dataset": train.name, "epochs": last.number, "seed": seed})
     say("guard", f"trained in {last.seconds:.0f} s, kept in {path}")
     return replace(trained.model, name=path.stem)
+
+
+def now_and_then(say: Say) -> Callable[[Epoch], None]:
+    """An epoch in `QUIET` seconds is told: of a few hundred images there are hundreds of epochs."""
+    told = 0.0
+
+    def tell(epoch: Epoch) -> None:
+        nonlocal told
+        if epoch.number == 1 or epoch.seconds - told >= QUIET:
+            told = epoch.seconds
+            said = f"epoch {epoch.number}, reads {epoch.accuracy:.1%} of distorted images, {epoch.seconds:.0f} s"
+            say("guard", said)
+
+    return tell
 
 
 def labelled(images: data.Images) -> data.Images:

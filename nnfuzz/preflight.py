@@ -50,6 +50,8 @@ class Preflight:
             rows.append(("not finite", f"{1 - self.finite:.2%} of the images already give NaN or infinity"))
         if self.accuracy is not None and self.accuracy < 2 / self.classes:
             rows.append(("warning", "hardly better than guessing: check normalisation, labels and their order"))
+        elif self.accuracy is not None and self.accuracy < 0.5:
+            rows.append(("warning", "most are wrong: are the data's classes, sorted by name, in the network's order?"))
         return rows
 
 

@@ -14,7 +14,8 @@ import torch
 from nnfuzz import data, generative, models
 from nnfuzz.cli import main
 from nnfuzz.errors import NnfuzzError
-from nnfuzz.fidelity import NAMES, fidelity, labelled, trained_guard
+from nnfuzz.fidelity import NAMES, fidelity, labelled, now_and_then, trained_guard
+from nnfuzz.models.train import Epoch
 from nnfuzz.records import Batch, Model
 from nnfuzz.roles import Validity
 from nnfuzz.validity import Alike, Consistent, Guarded, Similar
@@ -76,7 +77,8 @@ def test_a_guard_is_trained_once(ask: Ask, stripes: data.Images, home: Path, mon
     first = ask("label", say=lambda *line: said.append(line))
     assert isinstance(first, Guarded)
     assert trainings == ["guard"]
-    assert any("epoch 12" in text for _, text in said)
+    assert any(text.startswith("epoch 1,") for _, text in said)
+    assert any(text.startswith("trained in") for _, text in said)
     assert "of the seeds with a probability of at least 0.5" in said[-1][1]
     second = ask("label", say=lambda *line: said.append(line))
     assert trainings == ["guard"], "the second one is found"
@@ -163,3 +165,11 @@ def test_the_commands(tmp_path: Path, home: Path, stripes: data.Images, capsys: 
     assert "or --referee, and came neither" in run("train")["error"]  # type: ignore[operator]
     assert "at least 500 images" in run("train-gan", str(file))["error"]  # type: ignore[operator]
     assert "auto or growing" in run("train-gan", str(file), "--network", "wild")["error"]  # type: ignore[operator]
+
+
+def test_a_guard_of_hundreds_of_epochs_says_few_words() -> None:
+    said: list[str] = []
+    tell = now_and_then(lambda name, text: said.append(text))
+    for number in range(1, 101):
+        tell(Epoch(number, 1.0, 0.5, None, number / 10))
+    assert [text.split(",")[0] for text in said] == ["epoch 1", "epoch 51"]

@@ -52,7 +52,7 @@ class Display:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.console = Console(stderr=as_json, highlight=False)
+        self.console = Console(stderr=as_json, highlight=False, emoji=False)
         self._live: Live | None = None
         self._spoke = -QUIET
 

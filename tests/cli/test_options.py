@@ -114,3 +114,9 @@ def test_it_says_which_version_it_is(nnfuzz: Run) -> None:
     from nnfuzz import __version__
 
     assert nnfuzz("--version").stdout == f"nnfuzz {__version__}\n"
+
+
+def test_names_stay_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with Display(False) as display:
+        display.say("probed", "shoes.py:new:1, [bold]x[/]")
+    assert "shoes.py:new:1, [bold]x[/]" in capsys.readouterr().out
