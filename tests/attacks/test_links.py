@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nnfuzz.store.distrust import only_plain
 from tests.attacks.conftest import Command
 
 COMMANDS = {
@@ -70,3 +71,10 @@ def test_resume_keeps_what_nnfuzz_did_not_write(run: Path, nnfuzz: Command) -> N
     assert nnfuzz("resume", run, "--tries", "120")[0] == 0
     assert (run / "findings" / "notes.txt").exists()
     assert not (run / "findings" / "000999-misclassified.png").exists()
+
+
+def test_a_file_that_is_gone_by_now_is_no_link(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads a run that goes on sees files come and go."""
+    walked = [(str(run / "findings"), [], [".000009-misclassified.png.part"])]
+    monkeypatch.setattr("nnfuzz.store.distrust.os.walk", lambda *_, **__: iter(walked))
+    only_plain(run)
